@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/catalog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int catalog_init(struct catalog *catalog)
+{
+	*catalog = (struct catalog){0};
+	if (map_init(&catalog->thread_index, UINT32_MAX) < 0)
+		return -ENOMEM;
+	if (map_init(&catalog->site_index, UINT32_MAX) < 0) {
+		map_fini(&catalog->thread_index);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_session(struct meta_session *session)
+{
+	free((char *)session->version.bytes);
+	free((char *)session->program.bytes);
+	free((char *)session->machine.bytes);
+}
+
+void catalog_fini(struct catalog *catalog)
+{
+	free_session(&catalog->session);
+	for (uint32_t i = 0; i < catalog->thread_count; i++)
+		free((char *)catalog->threads[i].name);
+	for (uint32_t i = 0; i < catalog->site_count; i++)
+		free((char *)catalog->sites[i].name);
+	free(catalog->threads);
+	free(catalog->sites);
+	free(catalog->ends);
+	map_fini(&catalog->thread_index);
+	map_fini(&catalog->site_index);
+	*catalog = (struct catalog){0};
+}
+
+static int text_dup(struct meta_text *text)
+{
+	text->bytes = strndup(text->bytes ? text->bytes : "", text->length);
+	if (!text->bytes)
+		return -ENOMEM;
+	text->length = strlen(text->bytes);
+	return 0;
+}
+
+int catalog_read_session(struct catalog *catalog, struct wire *from)
+{
+	struct meta_session session;
+	int r;
+
+	meta_session_decode(from, &session);
+	if (from->bad)
+		return -EBADMSG;
+	r = text_dup(&session.version);
+	if (text_dup(&session.program) < 0 || text_dup(&session.machine) < 0 || r < 0) {
+		free_session(&session);
+		return -ENOMEM;
+	}
+	free_session(&catalog->session);
+	catalog->session = session;
+	catalog->session_known = true;
+	return 0;
+}
+
+/* Makes room for one more; the array may move. NULL: no memory. */
+static void *next_slot(void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+	uint32_t wanted = *capacity ? *capacity * 2 : 16;
+
+	if (count < *capacity)
+		return array;
+	array = reallocarray(array, wanted, size);
+	if (array)
+		*capacity = wanted;
+	return array;
+}
+
+/* The entry for `thread`, made if it is not there; NULL: no memory. */
+static struct reader_thread *thread_entry(struct catalog *catalog, uint32_t thread)
+{
+	uint32_t *found = map_find(&catalog->thread_index, thread);
+	struct reader_thread *threads;
+	char *name;
+
+	if (found)
+		return &catalog->threads[*found];
+	threads = next_slot(catalog->threads, catalog->thread_count, &catalog->thread_capacity,
+			    sizeof(*threads));
+	if (!threads)
+		return NULL;
+	catalog->threads = threads;
+	name = strdup("");
+	if (!name || map_put(&catalog->thread_index, thread, catalog->thread_count) < 0) {
+		free(name);
+		return NULL;
+	}
+	threads += catalog->thread_count++;
+	*threads = (struct reader_thread){.thread = thread, .name = name};
+	return threads;
+}
+
+int catalog_note_thread(struct catalog *catalog, uint32_t thread)
+{
+	return thread_entry(catalog, thread) ? 0 : -ENOMEM;
+}
+
+int catalog_read_threads(struct catalog *catalog, struct wire *from)
+{
+	for (uint64_t left = wire_varint(from); left && !from->bad; left--) {
+		struct meta_thread thread;
+		struct reader_thread *entry;
+
+		meta_thread_decode(from, &thread);
+		if (from->bad || thread.thread > UINT32_MAX || thread.tid > UINT32_MAX)
+			return -EBADMSG;
+		if (text_dup(&thread.name) < 0)
+			return -ENOMEM;
+		entry = thread_entry(catalog, (uint32_t)thread.thread);
+		if (!entry) {
+			free((char *)thread.name.bytes);
+			return -ENOMEM;
+		}
+		free((char *)entry->name);
+		entry->name = thread.name.bytes;
+		entry->tid = (uint32_t)thread.tid;
+		entry->ended = thread.ended != 0;
+	}
+	return from->bad ? -EBADMSG : 0;
+}
+
+static struct reader_site *site_entry(struct catalog *catalog, uint32_t id)
+{
+	uint32_t *found = map_find(&catalog->site_index, id);
+	struct reader_site *sites;
+
+	if (found)
+		return &catalog->sites[*found];
+	sites = next_slot(catalog->sites, catalog->site_count, &catalog->site_capacity,
+			  sizeof(*sites));
+	if (!sites)
+		return NULL;
+	catalog->sites = sites;
+	if (map_put(&catalog->site_index, id, catalog->site_count) < 0)
+		return NULL;
+	sites += catalog->site_count++;
+	*sites = (struct reader_site){.id = id};
+	return sites;
+}
+
+/* Copies `text` to `*to`, which it moves on; returns the copy. */
+static const char *lay_out(char **to, const struct meta_text *text)
+{
+	char *start = *to;
+
+	if (text->length)
+		memcpy(start, text->bytes, text->length);
+	start[text->length] = 0;
+	*to = start + text->length + 1;
+	return start;
+}
+
+static int site_set(struct reader_site *entry, const struct meta_site *site)
+{
+	char *text = malloc(site->name.length + site->function.length + site->file.length + 3);
+
+	if (!text)
+		return -ENOMEM;
+	free((char *)entry->name);
+	entry->name = lay_out(&text, &site->name);
+	entry->function = lay_out(&text, &site->function);
+	entry->file = lay_out(&text, &site->file);
+	entry->line = (uint32_t)site->line;
+	return 0;
+}
+
+int catalog_read_sites(struct catalog *catalog, struct wire *from)
+{
+	for (uint64_t left = wire_varint(from); left && !from->bad; left--) {
+		struct reader_site *entry;
+		struct meta_site site;
+
+		meta_site_decode(from, &site);
+		if (from->bad || site.id > UINT32_MAX || site.line > UINT32_MAX)
+			return -EBADMSG;
+		entry = site_entry(catalog, (uint32_t)site.id);
+		if (!entry || site_set(entry, &site) < 0)
+			return -ENOMEM;
+	}
+	return from->bad ? -EBADMSG : 0;
+}
+
+int catalog_read_end(struct catalog *catalog, struct wire *from)
+{
+	uint64_t lost[CATALOG_CAUSES] = {0};
+	struct meta_stream_end *ends;
+	uint64_t count, left, left_out;
+
+	/* A stream takes three bytes at least. */
+	count = wire_varint(from);
+	if (from->bad || count > (uint64_t)(from->end - from->at) / 3)
+		return -EBADMSG;
+	ends = reallocarray(NULL, count ? count : 1, sizeof(*ends));
+	if (!ends)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < count; i++)
+		meta_stream_end_decode(from, &ends[i]);
+	for (left = wire_varint(from); left && !from->bad; left--) {
+		struct meta_loss loss;
+
+		meta_loss_decode(from, &loss);
+		if (!from->bad && loss.cause < CATALOG_CAUSES)
+			lost[loss.cause] += loss.events;
+	}
+	/* Files without this field list them all. */
+	left_out = from->at < from->end ? wire_varint(from) : 0;
+	if (from->bad) {
+		free(ends);
+		return -EBADMSG;
+	}
+	catalog->ends_left_out = left_out;
+	free(catalog->ends);
+	catalog->ends = ends;
+	catalog->end_count = (uint32_t)count;
+	catalog->closed = true;
+	memcpy(catalog->lost, lost, sizeof(lost));
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct reader_thread *x = a, *y = b;
+
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+void catalog_finish(struct catalog *catalog)
+{
+	if (!catalog->thread_count)
+		return;
+	qsort(catalog->threads, catalog->thread_count, sizeof(*catalog->threads), by_number);
+	for (uint32_t i = 0; i < catalog->thread_count; i++)
+		*map_find(&catalog->thread_index, catalog->threads[i].thread) = i;
+}
+
+const struct reader_thread *catalog_thread(const struct catalog *catalog, uint32_t thread)
+{
+	uint32_t *found = map_find(&catalog->thread_index, thread);
+
+	return found ? &catalog->threads[*found] : NULL;
+}
+
+const struct reader_site *catalog_site(const struct catalog *catalog, uint32_t site)
+{
+	uint32_t *found = map_find(&catalog->site_index, site);
+
+	return found ? &catalog->sites[*found] : NULL;
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/encoder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/told.h"
+
+#define NEST_MAX 4096u
+#define TEXT_MOST 4096u
+#define LOSS_CAUSES (UNWEAVE_LOSS_DAMAGE + 1)
+#define DELTA_BITS 60u /* of time, in the head of an event */
+/* The reader adds this flag to all of an aside stream; it is not stored. */
+#define FLAGS_STORED (0xffffu & ~UNWEAVE_EVENT_ASIDE)
+
+/* One that has begun and not ended. */
+struct run {
+	uint64_t task;
+	uint32_t index; /* of the task, in the block under construction */
+};
+
+/* What is written at once: an event, a SUSPEND that waited, or that and the RESUME after it. */
+struct item {
+	const struct unweave_event *suspend;
+	const struct unweave_event *event;
+	uint64_t time;
+};
+
+struct encoder {
+	encoder_sink sink;
+	void *data;
+	int error; /* first thing that went wrong in the present call */
+	uint32_t thread;
+	bool aside;
+
+	bool open; /* a block is under construction, with its prelude */
+	bool nest_known;
+	bool waits; /* `suspend` does: a RESUME at the same time would make it a SWITCH */
+	struct unweave_event suspend;
+	uint64_t time;   /* of the last event put */
+	uint64_t number; /* of the next record, not counting the SUSPEND that waits */
+	struct block block;
+	uint8_t *start; /* of the events, after the prelude */
+	struct room room;
+	struct told told;
+
+	uint64_t lost[LOSS_CAUSES]; /* just before `block`, and not said in the trace yet */
+	uint64_t lost_time;         /* of the first of them */
+	uint64_t lost_ever;         /* with those that were said */
+
+	uint32_t depth;
+	struct run nest[NEST_MAX];
+	uint8_t payload[FORMAT_PAYLOAD_MAX];
+};
+
+int encoder_new(struct encoder **ret, uint32_t thread, bool aside, uint64_t number, bool nest_known,
+		encoder_sink sink, void *data)
+{
+	/* Not zeroed as a whole: most of it stays untouched in a stream with little to say. */
+	struct encoder *encoder = malloc(sizeof(*encoder));
+
+	if (!encoder)
+		return -ENOMEM;
+	memset(encoder, 0, offsetof(struct encoder, nest));
+	if (told_init(&encoder->told) < 0) {
+		free(encoder);
+		return -ENOMEM;
+	}
+	encoder->thread = thread;
+	encoder->aside = aside;
+	encoder->number = number;
+	encoder->nest_known = nest_known;
+	encoder->sink = sink;
+	encoder->data = data;
+	*ret = encoder;
+	return 0;
+}
+
+struct encoder *encoder_free(struct encoder *encoder)
+{
+	if (encoder)
+		told_fini(&encoder->told);
+	free(encoder);
+	return NULL;
+}
+
+/* NULL where a reader would not know it. */
+static const struct run *innermost(const struct encoder *encoder)
+{
+	if (!encoder->nest_known || encoder->depth == 0)
+		return NULL;
+	return &encoder->nest[encoder->depth - 1];
+}
+
+static bool pushes(unsigned kind)
+{
+	return kind == UNWEAVE_EVENT_RESUME || kind == UNWEAVE_EVENT_REPLAY;
+}
+
+static bool carries_stack(unsigned kind)
+{
+	return kind == UNWEAVE_EVENT_CREATE || kind == UNWEAVE_EVENT_RESUME ||
+	       kind == UNWEAVE_EVENT_SUSPEND || kind == UNWEAVE_EVENT_APPEND;
+}
+
+/* Whether there is nothing about the event that only CODE_OTHER can say. */
+static bool is_plain(const struct unweave_event *event)
+{
+	return !event->other && !event->value && !event->text && !(event->flags & FLAGS_STORED);
+}
+
+static bool is_innermost(const struct encoder *encoder, uint64_t task)
+{
+	const struct run *run = innermost(encoder);
+
+	return run && run->task == task;
+}
+
+static void put_head(struct room *room, uint64_t delta, enum event_code code)
+{
+	room_put(room, delta << 4 | code);
+}
+
+/* Returns the task's index, as all that mention one. */
+static uint32_t put_task(struct encoder *encoder, const struct unweave_event *event)
+{
+	const struct unweave_frame *chain = NULL;
+	uint32_t index;
+
+	/* A mention always tells a chain; where the event has none, it must not change it. */
+	if (carries_stack(event->kind))
+		chain = event->stack;
+	else if (told_find(&encoder->told, event->task, &index))
+		chain = encoder->told.chains[index];
+	return told_put_task(&encoder->told, &encoder->room, event->task, chain);
+}
+
+static void put_other_fields(struct encoder *encoder, const struct unweave_event *event,
+			     uint32_t *index)
+{
+	struct room *room = &encoder->room;
+	bool stack = carries_stack(event->kind) && event->stack;
+	unsigned flags = event->flags & FLAGS_STORED;
+	unsigned mask = 0;
+
+	mask |= event->task || stack || pushes(event->kind) ? OTHER_TASK : 0;
+	mask |= event->other ? OTHER_OTHER : 0;
+	mask |= event->value ? OTHER_VALUE : 0;
+	mask |= event->text ? OTHER_TEXT : 0;
+	mask |= flags ? OTHER_FLAGS : 0;
+
+	room_put(room, mask);
+	if (mask & OTHER_TASK)
+		*index = put_task(encoder, event);
+	if (mask & OTHER_OTHER)
+		room_put(room, event->other);
+	if (mask & OTHER_VALUE)
+		room_put(room, event->value);
+	if (mask & OTHER_TEXT)
+		room_put_text(room, event->text, strnlen(event->text, TEXT_MOST));
+	if (mask & OTHER_FLAGS)
+		room_put(room, flags);
+}
+
+static uint32_t write_other(struct encoder *encoder, uint64_t delta,
+			    const struct unweave_event *event)
+{
+	struct room *room = &encoder->room;
+	uint32_t index = 0;
+	uint8_t *length, *body;
+
+	put_head(room, delta, CODE_OTHER);
+	room_put(room, event->kind);
+	length = room->at;
+	room_put(room, 0);
+	body = room->at;
+	put_other_fields(encoder, event, &index);
+	room_put(room, 0); /* as much room as the length may need beyond its one byte */
+	if (!room->full) {
+		size_t size = (size_t)(room->at - 1 - body);
+		uint8_t bytes[VARINT_MOST];
+		size_t count = (size_t)(varint_put(bytes, size) - bytes);
+
+		memmove(length + count, body, size);
+		memcpy(length, bytes, count);
+		room->at = length + count + size;
+	}
+	return index;
+}
+
+/* A RESUME, and the SUSPEND just before it if there was one. */
+static uint32_t write_resume(struct encoder *encoder, uint64_t delta,
+			     const struct unweave_event *suspend, const struct unweave_event *event)
+{
+	const struct unweave_frame **chains = encoder->told.chains, *was = NULL;
+	unsigned code = CODE_RESUME;
+	bool moved = false, known;
+	uint32_t index;
+
+	if (suspend) {
+		const struct unweave_frame **chain = &chains[innermost(encoder)->index];
+
+		was = *chain;
+		moved = was != suspend->stack;
+		*chain = suspend->stack;
+		code = moved ? CODE_SWITCH_STACK : CODE_SWITCH;
+	}
+	known = told_find(&encoder->told, event->task, &index) && chains[index] == event->stack;
+	if (!known)
+		code += suspend ? CODE_SWITCH_TO - CODE_SWITCH : CODE_RESUME_TO - CODE_RESUME;
+
+	put_head(&encoder->room, delta, code);
+	if (moved)
+		told_put_stack(&encoder->told, &encoder->room, was, suspend->stack);
+	if (!known)
+		return told_put_task(&encoder->told, &encoder->room, event->task, event->stack);
+	room_put(&encoder->room, index);
+	return index;
+}
+
+static void write_suspend(struct encoder *encoder, uint64_t delta,
+			  const struct unweave_event *suspend)
+{
+	const struct unweave_frame **chain = &encoder->told.chains[innermost(encoder)->index];
+	const struct unweave_frame *was = *chain;
+	bool moved = was != suspend->stack;
+
+	*chain = suspend->stack;
+	put_head(&encoder->room, delta, moved ? CODE_SUSPEND_STACK : CODE_SUSPEND);
+	if (moved)
+		told_put_stack(&encoder->told, &encoder->room, was, suspend->stack);
+}
+
+static void write_wake(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
+{
+	uint32_t index;
+
+	if (told_find(&encoder->told, event->task, &index)) {
+		put_head(&encoder->room, delta, CODE_WAKE);
+		room_put(&encoder->room, index);
+	} else {
+		put_head(&encoder->room, delta, CODE_WAKE_TO);
+		told_put_task(&encoder->told, &encoder->room, event->task, NULL);
+	}
+}
+
+static void write_create(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
+{
+	struct room *room = &encoder->room;
+	uint32_t index;
+
+	put_head(room, delta, CODE_CREATE);
+	told_put_task(&encoder->told, room, event->task, event->stack);
+	if (event->other == 0) {
+		room_put(room, 0);
+	} else if (is_innermost(encoder, event->other)) {
+		room_put(room, 1);
+	} else if (told_find(&encoder->told, event->other, &index)) {
+		room_put(room, index + UINT64_C(3));
+	} else {
+		room_put(room, 2);
+		room_put(room, event->other);
+	}
+	room_put(room, event->value);
+}
+
+/* Any event but a SUSPEND that waited; compact where that gives back exactly the same event. */
+static uint32_t write_event(struct encoder *encoder, uint64_t delta,
+			    const struct unweave_event *event)
+{
+	const struct run *run = innermost(encoder);
+	bool plain = is_plain(event);
+	bool runs = plain && run && run->task == event->task;
+
+	switch (event->kind) {
+	case UNWEAVE_EVENT_RESUME:
+		if (plain)
+			return write_resume(encoder, delta, NULL, event);
+		break;
+	case UNWEAVE_EVENT_CREATE:
+		if (event->text || event->flags & FLAGS_STORED)
+			break;
+		write_create(encoder, delta, event);
+		return 0;
+	case UNWEAVE_EVENT_WAKE:
+		if (event->other != (run ? run->task : 0) || event->value || event->text ||
+		    event->flags & FLAGS_STORED)
+			break;
+		write_wake(encoder, delta, event);
+		return 0;
+	case UNWEAVE_EVENT_COMPLETE:
+		if (!runs)
+			break;
+		put_head(&encoder->room, delta, CODE_COMPLETE);
+		return 0;
+	case UNWEAVE_EVENT_FRAME_RESUME:
+		if (!runs)
+			break;
+		put_head(&encoder->room, delta, CODE_FRAME_RESUME);
+		return 0;
+	case UNWEAVE_EVENT_FRAME_COMPLETE:
+		if (!runs)
+			break;
+		put_head(&encoder->room, delta, CODE_FRAME_COMPLETE);
+		return 0;
+	case UNWEAVE_EVENT_IDLE:
+		if (!plain || event->task)
+			break;
+		put_head(&encoder->room, delta, CODE_IDLE);
+		return 0;
+	}
+	return write_other(encoder, delta, event);
+}
+
+static uint32_t write_item(struct encoder *encoder, const struct item *item)
+{
+	uint64_t delta = item->time - encoder->block.last;
+
+	if (!item->suspend)
+		return write_event(encoder, delta, item->event);
+	if (item->event)
+		return write_resume(encoder, delta, item->suspend, item->event);
+	write_suspend(encoder, delta, item->suspend);
+	return 0;
+}
+
+static uint64_t lost_total(const struct encoder *encoder)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < LOSS_CAUSES; i++)
+		total += encoder->lost[i];
+	return total;
+}
+
+static void lose(struct encoder *encoder, enum unweave_loss cause, uint64_t events, uint64_t time,
+		 int error)
+{
+	if (lost_total(encoder) == 0)
+		encoder->lost_time = time;
+	encoder->lost[cause] += events;
+	encoder->lost_ever += events;
+	if (!encoder->error)
+		encoder->error = error;
+}
+
+/*
+ * Says what was lost before record `number`, in a block of its own: a LOST event
+ * makes the nest unknown to the reader, and the next block can say it again.
+ */
+static int send_losses(struct encoder *encoder, uint64_t number)
+{
+	uint8_t bytes[LOSS_CAUSES * 5 * VARINT_MOST];
+	struct unweave_event event = {.kind = UNWEAVE_EVENT_LOST};
+	struct block block = {
+		.kind = BLOCK_EVENTS,
+		.flags = encoder->aside ? BLOCK_FLAG_ASIDE : 0,
+		.thread = encoder->thread,
+		.first = encoder->lost_time,
+		.last = encoder->lost_time,
+		.events = lost_total(encoder),
+	};
+	int r;
+
+	if (block.events == 0)
+		return 0;
+	encoder->room = (struct room){.at = bytes, .end = bytes + sizeof(bytes)};
+	room_put(&encoder->room, 0);
+	for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+		event.other = i;
+		event.value = encoder->lost[i];
+		if (event.value)
+			write_other(encoder, 0, &event);
+	}
+	block.number = number - block.events;
+	block.raw = (uint32_t)(encoder->room.at - bytes);
+	block.stored = block.raw;
+	r = encoder->sink(encoder->data, &block, bytes);
+	if (r < 0)
+		return r;
+	memset(encoder->lost, 0, sizeof(encoder->lost));
+	return 0;
+}
+
+/* Ends the block; one without events is dropped. */
+static void close_block(struct encoder *encoder)
+{
+	struct block *block = &encoder->block;
+	int r;
+
+	if (!encoder->open)
+		return;
+	encoder->open = false;
+	if (encoder->room.at == encoder->start)
+		return;
+	block->raw = (uint32_t)(encoder->room.at - encoder->payload);
+	block->stored = block->raw;
+	/* After losses that could not be said, a block would stand before what it follows. */
+	r = send_losses(encoder, block->number);
+	if (r >= 0)
+		r = encoder->sink(encoder->data, block, encoder->payload);
+	if (r < 0)
+		lose(encoder, UNWEAVE_LOSS_DISK, block->events, block->first, r);
+}
+
+/* False if there is no memory for what a reader must be told first. */
+static bool open_block(struct encoder *encoder, uint64_t time)
+{
+	struct room *room = &encoder->room;
+
+	if (encoder->open)
+		return true;
+	encoder->block = (struct block){
+		.kind = BLOCK_EVENTS,
+		.flags = encoder->aside ? BLOCK_FLAG_ASIDE : 0,
+		.thread = encoder->thread,
+		.first = time,
+		.last = time,
+		.number = encoder->number,
+	};
+	*room = (struct room){.at = encoder->payload,
+			      .end = encoder->payload + sizeof(encoder->payload)};
+	told_clear(&encoder->told);
+	room_put(room, encoder->nest_known);
+	if (encoder->nest_known)
+		room_put(room, encoder->depth);
+	for (uint32_t i = 0; encoder->nest_known && i < encoder->depth; i++)
+		encoder->nest[i].index =
+			told_put_task(&encoder->told, room, encoder->nest[i].task, NULL);
+	encoder->start = room->at;
+	encoder->open = !room->full;
+	return encoder->open;
+}
+
+/* What an event does to the nest, whichever way it is written. */
+static void follow(struct encoder *encoder, const struct unweave_event *event, uint32_t index)
+{
+	switch (event->kind) {
+	case UNWEAVE_EVENT_RESUME:
+	case UNWEAVE_EVENT_REPLAY:
+		if (encoder->nest_known)
+			encoder->nest[encoder->depth++] =
+				(struct run){.task = event->task, .index = index};
+		break;
+	case UNWEAVE_EVENT_SUSPEND:
+	case UNWEAVE_EVENT_COMPLETE:
+		if (is_innermost(encoder, event->task))
+			encoder->depth--;
+		break;
+	case UNWEAVE_EVENT_RESET:
+		encoder->nest_known = true;
+		encoder->depth = 0;
+		break;
+	case UNWEAVE_EVENT_LOST:
+		encoder->nest_known = false;
+		encoder->depth = 0;
+		break;
+	}
+}
+
+static uint64_t numbers_of(const struct item *item)
+{
+	if (item->event && item->event->kind == UNWEAVE_EVENT_LOST)
+		return item->event->value;
+	return (item->suspend != NULL) + (item->event != NULL);
+}
+
+/* Writes the item; if it does not fit, in a new block. */
+static bool place(struct encoder *encoder, const struct item *item, uint32_t *index)
+{
+	if (encoder->open && (item->time - encoder->block.last) >> DELTA_BITS)
+		close_block(encoder);
+	while (open_block(encoder, item->time)) {
+		uint8_t *before = encoder->room.at;
+		bool fresh = before == encoder->start;
+
+		*index = write_item(encoder, item);
+		if (!encoder->room.full)
+			return true;
+		/* The dictionaries now say too much, but they end with the block. */
+		encoder->room.at = before;
+		close_block(encoder);
+		if (fresh)
+			break;
+	}
+	return false;
+}
+
+static void add(struct encoder *encoder, const struct item *item)
+{
+	uint64_t numbers = numbers_of(item);
+	uint32_t index = 0;
+
+	if (place(encoder, item, &index)) {
+		encoder->block.last = item->time;
+		encoder->block.events += numbers;
+	} else {
+		lose(encoder, UNWEAVE_LOSS_FULL, numbers, item->time, -ENOMEM);
+	}
+	encoder->number += numbers;
+	if (item->suspend)
+		follow(encoder, item->suspend, 0);
+	if (item->event)
+		follow(encoder, item->event, index);
+}
+
+static void add_waiting(struct encoder *encoder)
+{
+	struct item item = {.suspend = &encoder->suspend, .time = encoder->suspend.time};
+
+	if (!encoder->waits)
+		return;
+	encoder->waits = false;
+	add(encoder, &item);
+}
+
+/* Deeper than the encoder keeps, the nest is unknown; a reader learns so from a new block. */
+static void forget_nest(struct encoder *encoder)
+{
+	close_block(encoder);
+	encoder->nest_known = false;
+	encoder->depth = 0;
+}
+
+int encoder_put(struct encoder *encoder, const struct unweave_event *event)
+{
+	struct item item = {.event = event, .time = event->time};
+
+	encoder->error = 0;
+	if (item.time < encoder->time)
+		item.time = encoder->time;
+	encoder->time = item.time;
+
+	if (encoder->waits && event->kind == UNWEAVE_EVENT_RESUME &&
+	    item.time == encoder->suspend.time && is_plain(event)) {
+		item.suspend = &encoder->suspend;
+		encoder->waits = false;
+	}
+	add_waiting(encoder);
+
+	if (event->kind == UNWEAVE_EVENT_SUSPEND && is_plain(event) &&
+	    is_innermost(encoder, event->task)) {
+		encoder->suspend = *event;
+		encoder->suspend.time = item.time;
+		encoder->waits = true;
+		return encoder->error;
+	}
+	if (pushes(event->kind) && !item.suspend && encoder->depth == NEST_MAX)
+		forget_nest(encoder);
+	add(encoder, &item);
+	return encoder->error;
+}
+
+void encoder_prefetch(const struct encoder *encoder, uint64_t task)
+{
+	map_prefetch(&encoder->told.tasks, task);
+}
+
+int encoder_flush(struct encoder *encoder)
+{
+	int r;
+
+	encoder->error = 0;
+	add_waiting(encoder);
+	close_block(encoder);
+	if (encoder->error)
+		return encoder->error;
+	r = send_losses(encoder, encoder->number);
+	return r < 0 ? r : 0;
+}
+
+uint64_t encoder_lost(const struct encoder *encoder)
+{
+	return encoder->lost_ever;
+}
+
+bool encoder_owes(const struct encoder *encoder)
+{
+	return lost_total(encoder) > 0;
+}
+
+uint64_t encoder_number(const struct encoder *encoder)
+{
+	return encoder->number + encoder->waits;
+}
+
+uint64_t encoder_first(const struct encoder *encoder)
+{
+	if (encoder->open && encoder->room.at != encoder->start)
+		return encoder->block.first;
+	return encoder->waits ? encoder->suspend.time : 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocks that say what the events mean, as structs, both ways. */
+#ifndef TRACE_META_H
+#define TRACE_META_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buffer.h"
+#include "util/wire.h"
+
+/* SESSION. Strings are borrowed: by meta_*_encode from the caller, by decode from the payload. */
+struct meta_text {
+	const char *bytes;
+	size_t length;
+};
+
+struct meta_session {
+	uint64_t pid;
+	uint64_t realtime;    /* ns since 1970 when the session began */
+	uint64_t clock;       /* 1 TSC >> 4, 2 cntvct_el0, 3 ns of CLOCK_MONOTONIC_RAW */
+	uint64_t ticks_per_s; /* measured when the session began; CLOCK blocks are better */
+	uint64_t keywords;
+	uint64_t policy;          /* enum unweave_policy */
+	uint64_t detail;          /* enum unweave_detail */
+	struct meta_text version; /* of the unweave that wrote the file */
+	struct meta_text program; /* path of the executable */
+	struct meta_text machine; /* "x86_64", "aarch64" */
+};
+
+/* CLOCK: one moment on three clocks. */
+struct meta_clock {
+	uint64_t ticks;
+	uint64_t raw;      /* CLOCK_MONOTONIC_RAW, ns */
+	uint64_t realtime; /* CLOCK_REALTIME, ns */
+};
+
+/* One of a THREADS block. */
+struct meta_thread {
+	uint64_t thread; /* its number within the trace */
+	uint64_t tid;
+	uint64_t ended; /* 1: it has */
+	struct meta_text name;
+};
+
+/* One of a SITES block. */
+struct meta_site {
+	uint64_t id;
+	uint64_t line;
+	struct meta_text name;
+	struct meta_text function;
+	struct meta_text file;
+};
+
+/* END: one per stream, then the losses that belong to no stream. */
+struct meta_stream_end {
+	uint64_t thread;
+	uint64_t aside;
+	uint64_t number; /* the number that its next record would have had */
+};
+
+struct meta_loss {
+	uint64_t cause; /* enum unweave_loss */
+	uint64_t events;
+};
+
+/* Each appends one struct's fields; lists are a count, then that many. -ENOMEM. */
+int meta_session_encode(struct buffer *to, const struct meta_session *session);
+int meta_clock_encode(struct buffer *to, const struct meta_clock *clock);
+int meta_thread_encode(struct buffer *to, const struct meta_thread *thread);
+int meta_site_encode(struct buffer *to, const struct meta_site *site);
+int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end);
+int meta_loss_encode(struct buffer *to, const struct meta_loss *loss);
+
+/* Each reads one struct; `from->bad` says whether it was whole. */
+void meta_session_decode(struct wire *from, struct meta_session *ret);
+void meta_clock_decode(struct wire *from, struct meta_clock *ret);
+void meta_thread_decode(struct wire *from, struct meta_thread *ret);
+void meta_site_decode(struct wire *from, struct meta_site *ret);
+void meta_stream_end_decode(struct wire *from, struct meta_stream_end *ret);
+void meta_loss_decode(struct wire *from, struct meta_loss *ret);
+
+#endif /* TRACE_META_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a trace: the events of all threads, in time order, in memory bounded
+ * by the threads that overlap and the size of a block.
+ *
+ * Opening scans the block headers; events are decoded as they are asked for.
+ * Damage costs the block it is in: it is skipped, told to `on_fault`, and shows
+ * as a LOST event where records are missing.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+#include "trace/meta.h"
+#include "unweave/event.h"
+#include "util/diag.h"
+
+struct reader;
+
+#define READER_END 1
+
+/* One thing wrong with the file. */
+struct reader_fault {
+	uint64_t offset;
+	const char *what; /* a sentence without the offset; borrowed for the call */
+};
+
+typedef void (*reader_on_fault)(void *data, const struct reader_fault *fault);
+
+struct reader_thread {
+	uint32_t thread; /* number within the trace */
+	uint32_t tid;    /* 0: unknown */
+	bool ended;
+	const char *name; /* "" if unknown */
+};
+
+struct reader_site {
+	uint32_t id;
+	uint32_t line;
+	const char *name; /* "" where there is none, as the next two */
+	const char *function;
+	const char *file;
+};
+
+/* What is known without decoding an event. Owned by the reader. */
+struct reader_summary {
+	uint64_t file_bytes;
+	uint64_t blocks;
+	uint64_t event_blocks;
+	uint64_t event_stored; /* bytes of EVENTS blocks in the file, with their headers */
+	uint64_t event_raw;    /* their payload before compression */
+	uint64_t first, last;  /* ns, of the events; 0 if there are none */
+	uint64_t realtime;     /* CLOCK_REALTIME ns of `first` */
+	uint64_t faults;
+	bool closed;                 /* an END block is there: the recorder ended in good order */
+	struct meta_session session; /* strings are owned by the reader */
+	bool session_known;
+};
+
+/*
+ * Opens `path`. `on_fault` may be NULL. Returns -EBADMSG for a file that is not
+ * a trace or is empty, -EPROTONOSUPPORT for one from a newer format, -EISDIR,
+ * -ENOMEM, or what opening met. On failure `*ret` is left alone.
+ */
+int reader_open(struct reader **ret, const char *path, reader_on_fault on_fault, void *data,
+		struct diag *diag);
+struct reader *reader_free(struct reader *reader);
+
+const struct reader_summary *reader_summary(const struct reader *reader);
+/* NULL if the trace does not say. */
+const struct reader_thread *reader_thread(const struct reader *reader, uint32_t thread);
+const struct reader_site *reader_site(const struct reader *reader, uint32_t site);
+/* Threads by index, 0 to reader_thread_count() - 1, in the order of their numbers. */
+uint32_t reader_thread_count(const struct reader *reader);
+const struct reader_thread *reader_thread_at(const struct reader *reader, uint32_t index);
+
+/* Losses that belong to no thread, by cause; from the END block. */
+uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss cause);
+
+/*
+ * The next event in time order; `ret` and what it points to stay until the next
+ * call. Returns 0, READER_END, or -ENOMEM or -EIO.
+ */
+int reader_next(struct reader *reader, struct unweave_event *ret, struct diag *diag);
+
+/* Starts over with only the events of [from, to), ns; for filters, without decoding the rest. */
+int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *diag);
+
+#endif /* TRACE_READER_H */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/hash.h"
+
+#define SLAB_NODES 512u /* 16 KiB; nodes never move, since chains point at them */
+#define FIRST_BITS 9u
+
+/* Of the hash table; `id` 0 is an empty one. */
+struct slot {
+	uint32_t tag; /* low half of the node's hash: spares a look at most other nodes */
+	uint32_t id;
+};
+
+struct stacks {
+	struct unweave_frame **slabs;
+	struct slot *slots; /* a power of two of them; at most half are in use */
+	unsigned shift;     /* 64 - log2 of their number */
+	uint32_t slab_count;
+	uint32_t count;
+	uint32_t limit;
+};
+
+static size_t slot_count(unsigned shift)
+{
+	return (size_t)1 << (64 - shift);
+}
+
+int stacks_new(struct stacks **ret, uint32_t limit)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	stacks->limit = limit;
+	stacks->shift = 64 - FIRST_BITS;
+	stacks->slots = calloc(slot_count(stacks->shift), sizeof(*stacks->slots));
+	stacks->slabs =
+		calloc((limit + (uint64_t)SLAB_NODES - 1) / SLAB_NODES + 1, sizeof(*stacks->slabs));
+	if (!stacks->slots || !stacks->slabs) {
+		stacks_free(stacks);
+		return -ENOMEM;
+	}
+	*ret = stacks;
+	return 0;
+}
+
+struct stacks *stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return NULL;
+	for (uint32_t i = 0; i < stacks->slab_count; i++)
+		free(stacks->slabs[i]);
+	free(stacks->slabs);
+	free(stacks->slots);
+	free(stacks);
+	return NULL;
+}
+
+static struct unweave_frame *node_of(const struct stacks *stacks, uint32_t id)
+{
+	return &stacks->slabs[(id - 1) / SLAB_NODES][(id - 1) % SLAB_NODES];
+}
+
+static uint64_t hash_frame(uint32_t awaiter, uint64_t address, int32_t state, uint32_t kind)
+{
+	uint64_t below = (uint64_t)awaiter << 32 | ((uint32_t)state * 2u + kind);
+
+	return hash_mix(hash_mix(below) ^ address);
+}
+
+static void insert(struct slot *slots, unsigned shift, uint64_t hash, uint32_t id)
+{
+	uint64_t mask = UINT64_MAX >> shift;
+	uint64_t at = hash >> shift;
+
+	while (slots[at].id)
+		at = (at + 1) & mask;
+	slots[at] = (struct slot){.tag = (uint32_t)hash, .id = id};
+}
+
+static int grow_slots(struct stacks *stacks)
+{
+	unsigned shift = stacks->shift - 1;
+	struct slot *slots = calloc(slot_count(shift), sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= stacks->count; id++) {
+		const struct unweave_frame *node = node_of(stacks, id);
+		uint32_t awaiter = node->awaiter ? node->awaiter->id : 0;
+
+		insert(slots, shift, hash_frame(awaiter, node->address, node->state, node->kind),
+		       id);
+	}
+	free(stacks->slots);
+	stacks->slots = slots;
+	stacks->shift = shift;
+	return 0;
+}
+
+/* Makes sure that one more node has its memory and its slot. */
+static int reserve(struct stacks *stacks)
+{
+	struct unweave_frame *slab;
+
+	if (stacks->count == stacks->limit)
+		return -ENOMEM;
+	if (stacks->count >= slot_count(stacks->shift) / 2 && grow_slots(stacks) < 0)
+		return -ENOMEM;
+	if (stacks->count < stacks->slab_count * SLAB_NODES)
+		return 0;
+	slab = malloc(SLAB_NODES * sizeof(*slab));
+	if (!slab)
+		return -ENOMEM;
+	stacks->slabs[stacks->slab_count++] = slab;
+	return 0;
+}
+
+const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
+					uint64_t address, int32_t state, uint32_t kind)
+{
+	uint64_t hash = hash_frame(awaiter ? awaiter->id : 0, address, state, kind);
+	uint64_t mask = UINT64_MAX >> stacks->shift;
+	struct unweave_frame *node;
+
+	for (uint64_t at = hash >> stacks->shift; stacks->slots[at].id; at = (at + 1) & mask) {
+		if (stacks->slots[at].tag != (uint32_t)hash)
+			continue;
+		node = node_of(stacks, stacks->slots[at].id);
+		if (node->awaiter == awaiter && node->address == address && node->state == state &&
+		    node->kind == kind)
+			return node;
+	}
+
+	if (reserve(stacks) < 0)
+		return NULL;
+	node = node_of(stacks, ++stacks->count);
+	*node = (struct unweave_frame){
+		.awaiter = awaiter,
+		.address = address,
+		.state = state,
+		.depth = awaiter ? awaiter->depth + 1 : 1,
+		.kind = kind,
+		.id = stacks->count,
+	};
+	insert(stacks->slots, stacks->shift, hash, node->id);
+	return node;
+}

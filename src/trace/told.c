@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/told.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "trace/format.h"
+
+/* The longest frame: a head of ten bytes and a state of five. */
+#define FRAME_MOST 15u
+#define OMITTED_MOST (UINT64_MAX >> 2)
+/* No block has room for more: each takes two bytes at the least. */
+#define ENTRIES_MOST (FORMAT_PAYLOAD_MAX / 2)
+
+/*
+ * An entry of the stacks is its index, its number among the children of its
+ * awaiter, and how many children it has itself. The last two stop at
+ * FORMAT_SIBLINGS_MAX, which is one number too many for a stackref.
+ */
+#define CHILD_BITS 6u
+#define CHILD_MASK ((1u << CHILD_BITS) - 1)
+_Static_assert(FORMAT_SIBLINGS_MAX <= CHILD_MASK, "a number of children has its bits");
+_Static_assert(ENTRIES_MOST <= UINT32_MAX >> 2 * CHILD_BITS, "an index has its bits");
+
+static uint32_t entry_make(uint32_t index, uint32_t number, uint32_t children)
+{
+	return index << 2 * CHILD_BITS | number << CHILD_BITS | children;
+}
+
+static uint32_t entry_index(uint32_t entry)
+{
+	return entry >> 2 * CHILD_BITS;
+}
+
+static uint32_t entry_number(uint32_t entry)
+{
+	return entry >> CHILD_BITS & CHILD_MASK;
+}
+
+/* Returns the number of the new child. */
+static uint32_t entry_add_child(uint32_t *entry)
+{
+	uint32_t number = *entry & CHILD_MASK;
+
+	*entry += number < FORMAT_SIBLINGS_MAX;
+	return number;
+}
+
+int told_init(struct told *told)
+{
+	*told = (struct told){.chain_capacity = 32};
+	told->chains = calloc(told->chain_capacity, sizeof(*told->chains));
+	told->path = malloc(TOLD_CHAIN_MAX * sizeof(*told->path));
+	if (!told->chains || !told->path || map_init(&told->tasks, ENTRIES_MOST) < 0 ||
+	    map_init(&told->stacks, ENTRIES_MOST) < 0) {
+		told_fini(told);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void told_fini(struct told *told)
+{
+	map_fini(&told->tasks);
+	map_fini(&told->stacks);
+	free(told->chains);
+	free(told->path);
+	*told = (struct told){0};
+}
+
+void told_clear(struct told *told)
+{
+	map_clear(&told->tasks);
+	map_clear(&told->stacks);
+	told->root = 0;
+	told->last_task = 0;
+	told->last_address = 0;
+}
+
+static void put_frame(struct told *told, struct room *room, const struct unweave_frame *frame)
+{
+	uint64_t delta = varint_zigzag((int64_t)(frame->address - told->last_address));
+
+	if (frame->kind == UNWEAVE_FRAME_OMITTED) {
+		uint64_t count = frame->address < OMITTED_MOST ? frame->address : OMITTED_MOST;
+
+		room->at = varint_put(room->at, count << 2 | FRAME_OMITTED);
+		return;
+	}
+	told->last_address = frame->address;
+	if (delta >> 62) {
+		*room->at++ = FRAME_ABSOLUTE;
+		for (unsigned i = 0; i < 8; i++)
+			*room->at++ = (uint8_t)(frame->address >> 8 * i);
+	} else {
+		room->at = varint_put(room->at,
+				      delta << 2 | (frame->state ? FRAME_STATE : FRAME_PLAIN));
+		if (!frame->state)
+			return;
+	}
+	room->at = varint_put(room->at, varint_zigzag(frame->state));
+}
+
+/* Writes the first `count` frames of the path on top of `parent`; `top` is the innermost. */
+static void define(struct told *told, struct room *room, uint32_t *parent, uint32_t count,
+		   const struct unweave_frame *top)
+{
+	uint32_t index = told->stacks.count + 1;
+	uint32_t number = entry_add_child(parent);
+
+	if ((size_t)(room->end - room->at) < 3 * VARINT_MOST + (size_t)count * FRAME_MOST) {
+		room->full = true;
+		return;
+	}
+	room->at = varint_put(room->at, (uint64_t)index << 1);
+	room->at = varint_put(room->at, entry_index(*parent));
+	room->at = varint_put(room->at, count);
+	while (count-- > 0) {
+		put_frame(told, room, count ? told->path[count] : top);
+		if (map_put(&told->stacks, (uintptr_t)told->path[count],
+			    entry_make(index++, number, count > 0)) < 0)
+			room->full = true;
+		number = 0;
+	}
+}
+
+/* Finds the frames that the reader does not know, and defines them. */
+static void put_new_stack(struct told *told, struct room *room, const struct unweave_frame *chain)
+{
+	const struct unweave_frame *frame = chain, *top = chain;
+	struct unweave_frame omission = {.kind = UNWEAVE_FRAME_OMITTED};
+	uint32_t *known = NULL;
+	uint32_t count = 0;
+
+	if (chain->depth > TOLD_CHAIN_MAX) {
+		omission.address = chain->depth - (TOLD_CHAIN_MAX - 1);
+		top = &omission;
+		told->path[count++] = chain;
+		while (frame->depth >= TOLD_CHAIN_MAX)
+			frame = frame->awaiter;
+	}
+	for (; frame; frame = frame->awaiter) {
+		known = map_find(&told->stacks, (uintptr_t)frame);
+		if (known)
+			break;
+		told->path[count++] = frame;
+	}
+	define(told, room, known ? known : &told->root, count, top);
+}
+
+void told_put_stack(struct told *told, struct room *room, const struct unweave_frame *was,
+		    const struct unweave_frame *chain)
+{
+	const uint32_t *entry = chain ? map_find(&told->stacks, (uintptr_t)chain) : NULL;
+
+	if (!chain)
+		room_put(room, 0);
+	else if (!entry)
+		put_new_stack(told, room, chain);
+	else if (was && was->awaiter == chain->awaiter &&
+		 entry_number(*entry) < FORMAT_SIBLINGS_MAX)
+		room_put(room, entry_number(*entry) << 1 | 1);
+	else
+		room_put(room, (uint64_t)entry_index(*entry) << 1);
+}
+
+/* An entry without a chain yet. */
+static int add_task(struct told *told, uint64_t task)
+{
+	uint32_t index = told->tasks.count;
+
+	if (index == told->chain_capacity) {
+		const struct unweave_frame **chains =
+			reallocarray(told->chains, told->chain_capacity, 2 * sizeof(*chains));
+
+		if (!chains)
+			return -ENOMEM;
+		told->chains = chains;
+		told->chain_capacity *= 2;
+	}
+	return map_put(&told->tasks, task, index);
+}
+
+uint32_t told_put_task(struct told *told, struct room *room, uint64_t task,
+		       const struct unweave_frame *chain)
+{
+	uint64_t delta = varint_zigzag((int64_t)(task - told->last_task));
+	uint32_t index = told->tasks.count;
+	bool known = told_find(told, task, &index);
+
+	if (!known && add_task(told, task) < 0) {
+		room->full = true;
+		return 0;
+	}
+	if (known || delta == 0) {
+		room_put(room, 0);
+		room_put(room, index);
+	} else {
+		room_put(room, delta);
+	}
+	if (!known)
+		told->last_task = task;
+	told_put_stack(told, room, known ? told->chains[index] : NULL, chain);
+	told->chains[index] = chain;
+	return index;
+}
