@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena: the memory that a program and its recorder share, and all that
+ * they share. One per process, in a file on tmpfs or a memfd.
+ *
+ *     control    who this is, what to record, which chunks are free
+ *     lines      one per thread: its nest of runs and its two streams
+ *     names      sites, appended, never changed
+ *     pool       chunks of 16 KiB, the raw records
+ *
+ * A stream is a list of chunks with one writer. Chunks are numbered within
+ * their stream; a position is (chunk number, chunk index, word), in one word,
+ * so that it moves in one store:
+ *
+ *     taken                                          at
+ *       |--- chunk 7 ---| next  |--- chunk 8 ---| next  |--- chunk 9 --|....|
+ *        already taken ^ to take                                       ^ free
+ *
+ * Who may write what:
+ *
+ *     chunk words, first, end, next     the thread, while it owns the chunk
+ *     chunk owner      0 -> mine, and with overwrite-oldest mine -> mine, by
+ *                      compare-and-swap: the thread. Mine -> mine by a store where the
+ *                      stream's only chunk starts over: the thread. Mine -> 0: the drain
+ *                      that moved `taken` past the chunk, or its successor
+ *     stream at, start, attempts        the thread
+ *     stream taken     by compare-and-swap: the drain; the thread, to take its oldest chunk
+ *                      (overwrite-oldest), or the one it stands in when all of it is taken
+ *     stream written   the drain
+ *     line state       FREE -> LIVE by compare-and-swap: a thread; LIVE -> EXITED, or FREE if
+ *                      it never emitted: that thread; EXITED -> FREE: the drain
+ *     config, session  the drain
+ *
+ * Which fence pairs with which:
+ *
+ *     A  `at` release (words before the position that shows them)
+ *        - `at` acquire in the drain.
+ *     B  `next` release (the new chunk's header, the old one's `end`)
+ *        - `next` acquire in the drain.
+ *     C  `owner` = 0 release (the drain's reads are done)
+ *        - `owner` compare-and-swap acquire in the thread: its stores come after.
+ *        The hint is set after `owner` = 0, and cleared, with acquire, before the swap.
+ *     D  `taken` compare-and-swap: with overwrite-oldest, thread and drain both want the
+ *        oldest chunk; who moves `taken` has it. The drain copies words first and moves
+ *        `taken` after (acquire fence between): if that fails, the copy is thrown away.
+ *        The thread moves `taken` first and stores after (release fence between); where
+ *        the chunk starts over in place, `at`, the header, then `owner` with release
+ *        - `taken` and `owner` acquire in the drain, before it looks at `at`.
+ *     E  `gate` release (keywords, policy, pool before the revision that shows them)
+ *        - `gate` acquire in a thread that sees a new revision.
+ *     F  line state EXITED release (the last record) - acquire in the drain.
+ *
+ * tests/model/handoff.pml checks this. The drain believes nothing it reads
+ * here: every index is bounded before use, and words are copied out before
+ * they are decoded.
+ */
+#ifndef ARENA_ARENA_H
+#define ARENA_ARENA_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "unweave.h"
+
+#define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
+#define ARENA_LAYOUT 1u
+
+#define ARENA_CHUNK_BYTES 16384u
+#define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
+#define ARENA_CHUNKS_MAX 32768u /* 512 MiB */
+#define ARENA_LINES 1024u
+#define ARENA_NAMES_BYTES (256u << 10)
+#define ARENA_POOL_DEFAULT (8u << 20)
+#define ARENA_POOL_LIMIT (16u << 20) /* most that a session may ask for, unless set otherwise */
+
+enum arena_mode {
+	ARENA_MODE_OFF = UNWEAVE_PRIV_MODE_OFF,
+	ARENA_MODE_SAMPLES = UNWEAVE_PRIV_MODE_SAMPLES,
+	ARENA_MODE_EVENTS,
+	ARENA_MODE_UNBORN, /* there is no arena yet: the next hook makes one */
+};
+
+enum arena_clock {
+	ARENA_CLOCK_TSC = 1, /* rdtsc >> 4 */
+	ARENA_CLOCK_CNTVCT,  /* cntvct_el0 */
+	ARENA_CLOCK_RAW,     /* clock_gettime(CLOCK_MONOTONIC_RAW) in ns */
+};
+
+enum arena_place {
+	ARENA_PLACE_FILE = 1, /* in the per-user directory */
+	ARENA_PLACE_MEMFD,    /* found through /proc/PID */
+	ARENA_PLACE_PRIVATE,  /* anonymous: only the program itself can record */
+};
+
+/* The program's part is over; the arena stays until it is drained. */
+enum arena_life { ARENA_LIVING, ARENA_EXITED, ARENA_REPLACED /* by exec */ };
+
+struct arena_chunk {
+	alignas(64) _Atomic uint64_t owner; /* chunk_owner(): 0 is free */
+	_Atomic uint64_t first;             /* number of its first record within the stream */
+	_Atomic uint64_t next;              /* position of the following chunk; 0: not full yet */
+	_Atomic uint64_t end;               /* words used, once `next` is set */
+	uint64_t unused[4];
+	uint64_t words[ARENA_CHUNK_WORDS];
+};
+
+struct arena_stream {
+	_Atomic uint64_t at;       /* address, in the program, of the next free word; 0: none */
+	_Atomic uint64_t start;    /* position of the stream's first chunk; 0: none yet */
+	_Atomic uint64_t attempts; /* records tried, as of the last loss or the thread's end */
+	_Atomic uint64_t taken;    /* position up to which a drain has taken; 0: not begun */
+	_Atomic uint64_t written;  /* number of the first record that is not in a file yet */
+};
+
+enum arena_line_state { ARENA_LINE_FREE, ARENA_LINE_LIVE, ARENA_LINE_EXITED };
+
+/* ARENA_STREAM_ASIDE takes what a signal handler emits while its thread is in a hook. */
+enum { ARENA_STREAM_MAIN, ARENA_STREAM_ASIDE, ARENA_STREAMS };
+
+struct arena_line {
+	alignas(64) _Atomic uint32_t state; /* enum arena_line_state */
+	_Atomic uint32_t tid;
+	_Atomic uint32_t serial; /* number of the thread within the process, from 1 */
+	uint32_t unused_too;
+	uint64_t unused_as_well;
+	char name[24]; /* as of its first event */
+	alignas(64) struct arena_stream streams[ARENA_STREAMS];
+	alignas(64) struct unweave_priv_nest nest;
+	uint64_t unused[44];
+};
+
+/* Read by every hook, written at each change of a session. A line of its own. */
+struct arena_config {
+	alignas(64) struct unweave_priv_config hot; /* gate: revision << 8 | enum arena_mode */
+	_Atomic uint64_t keywords;
+	_Atomic uint64_t off_revision; /* the last one that was off: nests from before are stale */
+	_Atomic uint32_t policy;       /* enum unweave_policy */
+	_Atomic uint32_t chunks;       /* of the pool that are backed by memory */
+	_Atomic uint64_t heartbeat;    /* CLOCK_MONOTONIC ns of the drain's last pass */
+};
+
+/* Who records. A lock on the arena's file says whether it is alive. */
+struct arena_session {
+	alignas(64) _Atomic uint32_t pid; /* 0: nobody, and the last one left in good order */
+	_Atomic uint32_t unused;
+	/* The block being written, for whoever comes after a recorder that died. */
+	_Atomic uint64_t pending_end;    /* size of its file once it is there; 0: none pending */
+	_Atomic uint64_t pending_stream; /* line * ARENA_STREAMS + stream */
+	_Atomic uint64_t pending_number; /* becomes `written` of that stream */
+	char path[256];                  /* its file, absolute; empty if there is none */
+	/* What closed files have counted of the program's two numbers of the same name. */
+	_Atomic uint64_t orphans_told;
+	_Atomic uint64_t reentries_told;
+};
+
+struct arena_control {
+	/* Set before `magic`, which is stored last, and never changed after. */
+	_Atomic uint64_t magic;
+	uint32_t layout;
+	uint32_t place;    /* enum arena_place */
+	uint64_t bytes;    /* of the file: all that follows lies within */
+	uint64_t lines_at; /* offsets from the start of the arena */
+	uint64_t names_at;
+	uint64_t pool_at;
+	uint32_t lines;
+	uint32_t chunks_max;
+	uint64_t pool_address; /* where the pool is mapped in the program */
+	uint32_t pid;
+	uint32_t uid;
+	uint64_t pid_namespace; /* inode */
+	uint64_t started;       /* boot-clock ticks, field 22 of /proc/PID/stat */
+	uint32_t clock;         /* enum arena_clock */
+	uint32_t unused;
+	char program[256]; /* path of the executable */
+	char note[192];    /* why it is not where it should be; empty if it is */
+
+	struct arena_config config;
+	struct arena_session session;
+
+	/* Written by the program's threads. */
+	alignas(64) _Atomic uint32_t life; /* enum arena_life */
+	_Atomic uint32_t armed; /* the program began to record for a recorder that is to come */
+	_Atomic uint32_t lines_used; /* lines ever used; those beyond were never */
+	_Atomic uint32_t next_serial;
+	_Atomic uint32_t muted; /* hooks called by a listener, which do nothing */
+	_Atomic uint64_t next_task;
+	_Atomic uint64_t orphans;    /* events of threads without a line */
+	_Atomic uint64_t reentries;  /* events of handlers while both streams were busy */
+	_Atomic uint32_t names_used; /* bytes given away */
+	_Atomic uint32_t names_lost; /* sites that found no room */
+	_Atomic uint32_t next_site;
+
+	/* A set bit: the chunk may be free. Its owner word decides. */
+	alignas(64) _Atomic uint64_t hints[ARENA_CHUNKS_MAX / 64];
+};
+
+/* A site: this, then its name, function and file, each ended by a NUL. Padded to 8 bytes. */
+struct arena_site {
+	_Atomic uint32_t bytes; /* all of it; stored last, with release; 0: not there yet */
+	uint32_t id;
+	uint32_t line;
+	uint32_t unused;
+};
+
+#define ARENA_CONTROL_BYTES 16384u
+#define ARENA_LINES_AT ARENA_CONTROL_BYTES
+#define ARENA_NAMES_AT (ARENA_LINES_AT + ARENA_LINES * (uint32_t)sizeof(struct arena_line))
+#define ARENA_POOL_AT (ARENA_NAMES_AT + ARENA_NAMES_BYTES)
+
+_Static_assert(sizeof(struct arena_chunk) == ARENA_CHUNK_BYTES, "a chunk is 16 KiB");
+_Static_assert(sizeof(struct arena_line) == 1024, "lines are read by other builds");
+_Static_assert(sizeof(struct arena_control) <= ARENA_CONTROL_BYTES, "control fits its pages");
+_Static_assert(ARENA_POOL_AT % 4096 == 0, "the pool is mapped on its own");
+
+/* A position in a stream: chunk number 32 | chunk index 16 | word 16. Never 0: numbers start at 1.
+ */
+static inline uint64_t position_make(uint32_t number, uint32_t chunk, uint32_t word)
+{
+	return (uint64_t)number << 32 | (uint64_t)chunk << 16 | word;
+}
+
+static inline uint32_t position_number(uint64_t position)
+{
+	return position >> 32;
+}
+
+static inline uint32_t position_chunk(uint64_t position)
+{
+	return position >> 16 & 0xffff;
+}
+
+static inline uint32_t position_word(uint64_t position)
+{
+	return position & 0xffff;
+}
+
+/* Who has a chunk: number 32 | line 16 | stream + 1. Never 0. */
+static inline uint64_t chunk_owner(uint32_t number, uint32_t line, uint32_t stream)
+{
+	return (uint64_t)number << 32 | (uint64_t)line << 16 | (stream + 1);
+}
+
+static inline struct arena_line *arena_lines(struct arena_control *control)
+{
+	return (struct arena_line *)((char *)control + ARENA_LINES_AT);
+}
+
+static inline char *arena_names(struct arena_control *control)
+{
+	return (char *)control + ARENA_NAMES_AT;
+}
+
+/*
+ * Gives memory to a part of the pool in the process that asks, so that no store
+ * there can meet a full tmpfs. Fails with EINVAL on kernels before 5.14.
+ */
+static inline int arena_populate(struct arena_chunk *pool, uint32_t chunks)
+{
+#ifndef MADV_POPULATE_WRITE /* missing from the headers of Debian 12 */
+#define MADV_POPULATE_WRITE 23
+#endif
+	return madvise(pool, (size_t)chunks * ARENA_CHUNK_BYTES, MADV_POPULATE_WRITE);
+}
+
+/* Says that a chunk may be free. */
+static inline void chunk_hint(struct arena_control *control, uint32_t chunk)
+{
+	atomic_fetch_or_explicit(&control->hints[chunk / 64], UINT64_C(1) << (chunk % 64),
+				 memory_order_release);
+}
+
+/* Says that a chunk is free, after its last word was read. Pairs with C. */
+static inline void chunk_release(struct arena_control *control, struct arena_chunk *pool,
+				 uint32_t chunk)
+{
+	atomic_store_explicit(&pool[chunk].owner, 0, memory_order_release);
+	chunk_hint(control, chunk);
+}
+
+#endif /* ARENA_ARENA_H */

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arena/where.h"
+#include "util/cleanup.h"
+
+/* What a mapping must have to be walked safely; copied out, since it may change under us. */
+static int check(struct attachment *attachment, struct diag *diag)
+{
+	const struct arena_control *control = attachment->control;
+
+	/* Pairs with the release of `magic` in the program. */
+	if (atomic_load_explicit(&attachment->control->magic, memory_order_acquire) != ARENA_MAGIC)
+		return diag_set(diag, -EBADMSG, "not an arena of unweave");
+	if (control->layout != ARENA_LAYOUT || control->lines != ARENA_LINES ||
+	    control->pool_at != ARENA_POOL_AT) {
+		diag_set(diag, 0, "the program carries another version of libunweave");
+		return diag_hint(diag, -EPROTONOSUPPORT,
+				 "use the unweave tool that came with that library");
+	}
+	attachment->clock = (enum arena_clock)control->clock;
+	if (attachment->clock < ARENA_CLOCK_TSC || attachment->clock > ARENA_CLOCK_RAW)
+		return diag_set(diag, -EBADMSG,
+				"the program's arena has a clock that does not exist");
+	attachment->pool = (struct arena_chunk *)((char *)attachment->control + ARENA_POOL_AT);
+	attachment->chunks_max =
+		(uint32_t)((attachment->bytes - ARENA_POOL_AT) / ARENA_CHUNK_BYTES);
+	if (attachment->chunks_max > ARENA_CHUNKS_MAX)
+		attachment->chunks_max = ARENA_CHUNKS_MAX;
+	attachment->pool_address = control->pool_address;
+	attachment->pid = control->pid;
+	attachment->started = control->started;
+	return 0;
+}
+
+int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag)
+{
+	struct attachment attachment = {.fd = fd};
+	struct stat st;
+	int r;
+
+	snprintf(attachment.path, sizeof(attachment.path), "%s", path);
+	if (fstat(fd, &st) < 0) {
+		close(fd);
+		return diag_set(diag, -errno, "%m");
+	}
+	attachment.device = st.st_dev;
+	attachment.inode = st.st_ino;
+	attachment.bytes = (uint64_t)st.st_size;
+	if (attachment.bytes < ARENA_POOL_AT + ARENA_CHUNK_BYTES) {
+		close(fd);
+		return diag_set(diag, -EBADMSG, "not an arena of unweave");
+	}
+	attachment.control =
+		mmap(NULL, attachment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (attachment.control == MAP_FAILED) {
+		r = diag_set(diag, -errno, "%m");
+		close(fd);
+		return r;
+	}
+	r = check(&attachment, diag);
+	if (r < 0) {
+		attach_fini(&attachment);
+		return r;
+	}
+	*ret = attachment;
+	return 0;
+}
+
+/* Field 22 of /proc/PID/stat: a number that is given again has another start. 0: no such process.
+ */
+static uint64_t started_at(uint32_t pid)
+{
+	char path[32], line[1024];
+	cleanup(close_fd) int fd = -1;
+	const char *at;
+	ssize_t length;
+	bool zombie;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	if (length <= 0)
+		return 0;
+	line[length] = '\0';
+	at = strrchr(line, ')');
+	zombie = at && at[1] && (at[2] == 'Z' || at[2] == 'X');
+	for (int field = 2; at && field < 22; field++) {
+		at = strchr(at + 1, ' ');
+		/* It has ended, though its parent has not looked yet; or only its first thread has.
+		 */
+		if (at && field + 1 == 20 && zombie && strtoull(at + 1, NULL, 10) <= 1)
+			return 0;
+	}
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* Whether the arena is of an image that exec has replaced. */
+static bool is_replaced(DIR *entries, const char *name)
+{
+	cleanup(close_fd) int fd = openat(dirfd(entries), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint32_t life = ARENA_LIVING;
+
+	return fd >= 0 &&
+	       pread(fd, &life, sizeof(life), offsetof(struct arena_control, life)) ==
+		       sizeof(life) &&
+	       life == ARENA_REPLACED;
+}
+
+/*
+ * The present image of the process in the user's directory: the only one of
+ * PID-STARTED-N that was not replaced. Of a process that is no more, what comes
+ * last by name.
+ */
+static int open_file(uint32_t pid, uint32_t uid, char *path, size_t size)
+{
+	const char *base = getenv(ARENA_BASE_VARIABLE);
+	char directory[200], prefix[64], best[64] = "";
+	uint64_t started = started_at(pid);
+	struct dirent *entry;
+	DIR *entries;
+	int fd;
+
+	snprintf(directory, sizeof(directory), "%s/" ARENA_DIRECTORY_PREFIX "%u",
+		 base ? base : ARENA_BASE, uid);
+	if (started)
+		snprintf(prefix, sizeof(prefix), "%u-%" PRIu64 "-", pid, started);
+	else
+		snprintf(prefix, sizeof(prefix), "%u-", pid);
+	entries = opendir(directory);
+	if (!entries)
+		return -errno;
+	while ((entry = readdir(entries)))
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    strcmp(entry->d_name, best) > 0 && strlen(entry->d_name) < sizeof(best) &&
+		    !is_replaced(entries, entry->d_name))
+			strcpy(best, entry->d_name);
+	closedir(entries);
+	if (!best[0])
+		return -ENOENT;
+	snprintf(path, size, "%s/%s", directory, best);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A memfd is found among the descriptors of the process, or among its mappings if it closed that.
+ */
+static int open_memfd_in(const char *directory)
+{
+	struct dirent *entry;
+	DIR *entries = opendir(directory);
+	int fd = -ENOENT;
+
+	while (entries && fd < 0 && (entry = readdir(entries))) {
+		char path[sizeof(entry->d_name) + 64], target[64] = "";
+
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		if (readlink(path, target, sizeof(target) - 1) < 0 ||
+		    strncmp(target, "/memfd:" ARENA_MEMFD_NAME,
+			    sizeof("/memfd:" ARENA_MEMFD_NAME) - 1) != 0)
+			continue;
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	if (entries)
+		closedir(entries);
+	return fd;
+}
+
+static int open_memfd(uint32_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	fd = open_memfd_in(path);
+	if (fd != -ENOENT)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/map_files", pid);
+	return open_memfd_in(path);
+}
+
+int attach_own(struct attachment *ret, struct arena_control *control, const char *path,
+	       struct diag *diag)
+{
+	struct attachment attachment = {
+		.control = control, .bytes = control->bytes, .own = true, .fd = -1};
+	struct stat st;
+	int r;
+
+	snprintf(attachment.path, sizeof(attachment.path), "%s", path);
+	if (path[0]) {
+		attachment.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (attachment.fd < 0)
+			return diag_set(diag, -errno, "the arena cannot be opened again: %m");
+	} else if (control->place == ARENA_PLACE_MEMFD) {
+		/* To be locked against others, who find it there too. */
+		attachment.fd = open_memfd((uint32_t)getpid());
+	}
+	if (attachment.fd >= 0 && fstat(attachment.fd, &st) == 0) {
+		attachment.device = st.st_dev;
+		attachment.inode = st.st_ino;
+	}
+	r = check(&attachment, diag);
+	if (r < 0)
+		attach_fini(&attachment);
+	else
+		*ret = attachment;
+	return r;
+}
+
+static int say_why_not(uint32_t pid, bool exists, int error, struct diag *diag)
+{
+	if (error == -EACCES || error == -EPERM) {
+		diag_set(diag, 0, "process %u belongs to another user", pid);
+		return diag_hint(diag, -EACCES, "run unweave as that user, or as root");
+	}
+	if (!exists)
+		return diag_set(diag, -ESRCH, "there is no process %u, and it left nothing", pid);
+	diag_set(diag, 0,
+		 "process %u has no arena: it does not carry libunweave, or called no hook", pid);
+	return diag_hint(diag, -ENOENT, "`unweave_status()` in the program says why");
+}
+
+/* Whether the program lives in another pid namespace, and calls itself by another number. */
+static bool is_foreign(const struct attachment *attachment)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 &&
+	       st.st_ino != attachment->control->pid_namespace;
+}
+
+int attach_pid(struct attachment *ret, uint32_t pid, struct diag *diag)
+{
+	struct attachment attachment;
+	char path[256], proc[32];
+	struct stat st;
+	bool exists;
+	int fd = -ENOENT;
+	int r;
+
+	snprintf(proc, sizeof(proc), "/proc/%u", pid);
+	exists = stat(proc, &st) == 0;
+	if (exists)
+		fd = open_file(pid, st.st_uid, path, sizeof(path));
+	if (fd < 0 && (!exists || st.st_uid != geteuid()))
+		fd = open_file(pid, geteuid(), path, sizeof(path));
+	if (fd < 0 && exists) {
+		int memfd = open_memfd(pid);
+
+		path[0] = '\0';
+		fd = memfd == -ENOENT ? fd : memfd;
+	}
+	if (fd < 0)
+		return say_why_not(pid, exists, fd, diag);
+	r = attach_fd(&attachment, fd, path, diag);
+	if (r < 0)
+		return r;
+	attachment.foreign = is_foreign(&attachment);
+	/* A child of fork() has what is left of its parent's among its own. */
+	if (attachment.pid != pid && !attachment.foreign) {
+		attach_fini(&attachment);
+		return say_why_not(pid, exists, -ENOENT, diag);
+	}
+	attachment.pid = pid;
+	*ret = attachment;
+	return 0;
+}
+
+int attach_lock(struct attachment *attachment, struct diag *diag)
+{
+	uint32_t other = atomic_load(&attachment->control->session.pid);
+
+	/* An arena without a file can be reached by its own process only: embed sees to that. */
+	if (attachment->fd < 0 || flock(attachment->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return diag_set(diag, -errno, "the arena cannot be locked: %m");
+	diag_set(diag, -EBUSY, "process %u is being recorded already", attachment->pid);
+	return other ? diag_hint(diag, -EBUSY, "by process %u", other) : -EBUSY;
+}
+
+void attach_fini(struct attachment *attachment)
+{
+	struct stat st;
+
+	if (attachment->control && !attachment->own)
+		munmap(attachment->control, attachment->bytes);
+	/* In the program itself, which may have closed it and have its own file there by now. */
+	if (attachment->control && attachment->fd >= 0 && fstat(attachment->fd, &st) == 0 &&
+	    st.st_dev == attachment->device && st.st_ino == attachment->inode)
+		close(attachment->fd);
+	*attachment = (struct attachment){.fd = -1};
+}
+
+/*
+ * Gives the first `chunks` of the pool memory, so that no store can meet a full
+ * tmpfs later. In our own process the pages are mapped too, which saves the
+ * threads the faults; a kernel that cannot do that is no obstacle.
+ */
+static int reserve(struct attachment *attachment, uint32_t chunks)
+{
+	off_t bytes = (off_t)chunks * ARENA_CHUNK_BYTES;
+
+	if (attachment->fd >= 0 && fallocate(attachment->fd, 0, ARENA_POOL_AT, bytes) < 0)
+		return -1;
+	if (attachment->own && arena_populate(attachment->pool, chunks) < 0 && errno != EINVAL)
+		return -1;
+	return 0;
+}
+
+int attach_reserve(struct attachment *attachment, uint32_t chunks)
+{
+	if (chunks > attachment->chunks_max)
+		chunks = attachment->chunks_max;
+	while (reserve(attachment, chunks) < 0) {
+		if (errno == EINTR)
+			continue;
+		if ((errno != ENOSPC && errno != ENOMEM) || chunks <= 2)
+			return -errno;
+		/* A small tmpfs: what it has, rather than nothing. */
+		chunks /= 2;
+	}
+	return (int)chunks;
+}
+
+bool attach_is_alive(const struct attachment *attachment)
+{
+	if (attachment->own)
+		return true;
+	if (attachment->cut)
+		return false;
+	if (atomic_load_explicit(&attachment->control->life, memory_order_acquire) ==
+	    ARENA_REPLACED)
+		return false;
+	/* In a chroot without /proc it could not find out itself. */
+	if (!attachment->started)
+		return kill((pid_t)attachment->pid, 0) == 0 || errno != ESRCH;
+	return started_at(attachment->pid) == attachment->started;
+}
+
+bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid)
+{
+	if (attachment->foreign)
+		return true;
+	return syscall(SYS_tgkill, attachment->pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+void attach_remove(struct attachment *attachment)
+{
+	if (attachment->path[0])
+		unlink(attachment->path);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds, maps and checks a program's arena.
+ *
+ * Nothing in it is believed: a program may be hostile, or broken. The sizes are
+ * checked once, here, against the mapping; indices at each use, by the streams.
+ */
+#ifndef DRAIN_ATTACH_H
+#define DRAIN_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "arena/arena.h"
+#include "util/diag.h"
+
+struct attachment {
+	struct arena_control *control;
+	struct arena_chunk *pool;
+	uint64_t bytes;        /* mapped */
+	uint32_t chunks_max;   /* that fit the mapping */
+	uint64_t pool_address; /* of the pool in the program: as it was when checked */
+	uint32_t pid;
+	uint64_t started;
+	enum arena_clock clock;
+	int fd;       /* of the arena's file, locked; -1 for one of our own process */
+	dev_t device; /* with `inode`, what `fd` was opened on */
+	ino_t inode;
+	bool own;          /* the arena is of this very process */
+	volatile bool cut; /* the file got smaller under us: see cli/guard.h */
+	bool foreign;      /* of another pid namespace: its threads' numbers mean nothing here */
+	char path[256];    /* of the arena's file; empty if it has no name */
+};
+
+/*
+ * Maps the arena of process `pid`, living or dead. Returns -ENOENT if it has
+ * none, -ESRCH if there is no such process either, -EACCES, -EBADMSG if it is
+ * not an arena of this build's layout; `diag` says it in words.
+ */
+int attach_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
+
+/* Maps the arena in the file that `fd` is; takes `fd` over. */
+int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag);
+
+/* Uses the arena of this process, mapped already. */
+int attach_own(struct attachment *ret, struct arena_control *control, const char *path,
+	       struct diag *diag);
+
+/* Takes the arena for recording. Returns -EBUSY while another does; `diag` says which. */
+int attach_lock(struct attachment *attachment, struct diag *diag);
+
+void attach_fini(struct attachment *attachment);
+
+/* Reserves memory for `chunks` chunks of the pool, or as many as may be; returns how many, or
+ * -errno. */
+int attach_reserve(struct attachment *attachment, uint32_t chunks);
+
+/* Whether the program is still there, in the image that made this arena. */
+bool attach_is_alive(const struct attachment *attachment);
+
+/* Whether the thread `tid` of the program is still there; true where that cannot be known. */
+bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid);
+
+/* Takes the name of a dead program's arena away. */
+void attach_remove(struct attachment *attachment);
+
+#endif /* DRAIN_ATTACH_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The chain that each live task has, as far as the drain has seen: a hash table
+ * from task to its innermost frame. Tasks leave it when they complete; one that
+ * never does stays, up to a limit.
+ */
+#ifndef DRAIN_CHAINS_H
+#define DRAIN_CHAINS_H
+
+#include <stdint.h>
+
+#include "unweave/event.h"
+#include "util/hash.h"
+
+struct chain_slot {
+	uint64_t task; /* 0: free */
+	const struct unweave_frame *stack;
+};
+
+struct chains {
+	struct chain_slot *slots; /* a power of two of them, at most three quarters in use */
+	uint32_t mask;
+	uint32_t count;
+	uint32_t limit;
+};
+
+/* Returns -ENOMEM. */
+int chains_init(struct chains *chains, uint32_t limit);
+void chains_fini(struct chains *chains);
+
+/* Where the search for a task begins. */
+static inline uint32_t chains_home(const struct chains *chains, uint64_t task)
+{
+	return (uint32_t)(hash_mix(task) >> 32) & chains->mask;
+}
+
+static inline void chains_prefetch(const struct chains *chains, uint64_t task)
+{
+	__builtin_prefetch(&chains->slots[chains_home(chains, task)]);
+}
+
+/* The task's slot; or the free one that chains_add() would fill, with no chain. Until the next
+ * change. */
+struct chain_slot *chains_find(const struct chains *chains, uint64_t task);
+/* Adds a task that was not found. Where there is no room its chain is simply not known. */
+void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
+		const struct unweave_frame *stack);
+void chains_remove(struct chains *chains, uint64_t task);
+
+#endif /* DRAIN_CHAINS_H */

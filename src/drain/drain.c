@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain/drain.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arena/clock.h"
+#include "drain/sites.h"
+#include "util/cleanup.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define LIVENESS_NS NS_PER_S /* how often threads are looked after that say nothing */
+#define GRACE_NS 2000000     /* for threads that are inside a hook when the session ends */
+
+/* A line of the arena, as this drain knows it. */
+struct watch {
+	uint32_t serial; /* of the thread that it was seen with; 0: none */
+	uint32_t thread; /* what the trace calls it */
+	uint32_t tid;
+	char name[24];
+	struct stream streams[ARENA_STREAMS];
+};
+
+struct drain {
+	struct attachment *attachment; /* borrowed */
+	struct drain_sink sink;
+	struct stream_shop shop;
+	struct watch *watches; /* one for each line */
+	bool adopting;         /* what is there is ours: see drain_new() */
+	uint32_t threads;
+	uint32_t sites_seen; /* bytes of names that were told */
+	uint64_t looked_after;
+	bool program_ended;
+	bool stopped;
+};
+
+DEFINE_FREEP(struct drain, drain_free)
+
+uint64_t drain_keywords(enum unweave_detail detail)
+{
+	switch (detail) {
+	case UNWEAVE_DETAIL_SAMPLES:
+		return 0;
+	case UNWEAVE_DETAIL_TASKS:
+		return UNWEAVE_KEYWORDS_TASKS;
+	default:
+		return UNWEAVE_KEYWORDS_FULL;
+	}
+}
+
+/* Gives the config a new revision. Only the drain writes it, so it is read without care. */
+static uint64_t publish_config(struct drain *drain, uint64_t keywords, enum arena_mode mode)
+{
+	struct arena_config *config = &drain->attachment->control->config;
+	uint64_t revision = (__atomic_load_n(&config->hot.gate, __ATOMIC_RELAXED) >> 8) + 1;
+
+	atomic_store_explicit(&config->keywords, keywords, memory_order_relaxed);
+	if (mode == ARENA_MODE_OFF)
+		atomic_store_explicit(&config->off_revision, revision, memory_order_relaxed);
+	/* E: the rest of the config, before the revision that shows it. */
+	__atomic_store_n(&config->hot.gate, revision << 8 | mode, __ATOMIC_RELEASE);
+	return revision;
+}
+
+static enum arena_mode mode_of(uint64_t keywords)
+{
+	return keywords ? ARENA_MODE_EVENTS : ARENA_MODE_SAMPLES;
+}
+
+/* A recorder died while a block was on its way: whether it arrived, its file's size says. */
+static void settle_pending(struct drain *drain)
+{
+	struct arena_control *control = drain->attachment->control;
+	struct arena_session *session = &control->session;
+	uint64_t end = atomic_load(&session->pending_end);
+	uint64_t which = atomic_load(&session->pending_stream);
+	char path[sizeof(session->path)];
+	struct stat st;
+
+	memcpy(path, session->path, sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	if (end && which < ARENA_LINES * ARENA_STREAMS && stat(path, &st) == 0 &&
+	    (uint64_t)st.st_size >= end)
+		atomic_store(&arena_lines(control)[which / ARENA_STREAMS]
+				      .streams[which % ARENA_STREAMS]
+				      .written,
+			     atomic_load(&session->pending_number));
+	atomic_store(&session->pending_end, 0);
+}
+
+/* Whether a drain has moved past the chunk. One that its thread starts over is not. */
+static bool is_passed(struct arena_control *control, uint32_t chunk, uint64_t owner)
+{
+	uint32_t line = owner >> 16 & 0xffff;
+	uint32_t stream = (owner & 0xffff) - 1;
+	uint64_t taken;
+
+	if (line >= ARENA_LINES || stream >= ARENA_STREAMS)
+		return false;
+	taken = atomic_load(&arena_lines(control)[line].streams[stream].taken);
+	return owner >> 32 < position_number(taken) && position_chunk(taken) != chunk;
+}
+
+/*
+ * Makes every free chunk findable, and frees those that a recorder had moved
+ * past when it died: their numbers lie before their stream's `taken`.
+ */
+static void recover_chunks(struct drain *drain, uint32_t chunks)
+{
+	struct arena_control *control = drain->attachment->control;
+	struct arena_chunk *pool = drain->attachment->pool;
+
+	for (uint32_t i = 0; i < chunks; i++) {
+		uint64_t owner = atomic_load_explicit(&pool[i].owner, memory_order_acquire);
+
+		/* Threads take chunks meanwhile: one that is free or passed may not stay so. */
+		if (!owner)
+			chunk_hint(control, i);
+		else if (is_passed(control, i, owner) &&
+			 atomic_compare_exchange_strong(&pool[i].owner, &owner, 0))
+			chunk_hint(control, i);
+	}
+}
+
+static int reserve_pool(struct drain *drain, const struct drain_options *options, struct diag *diag)
+{
+	struct arena_config *config = &drain->attachment->control->config;
+	uint64_t bytes = options->buffer_bytes ? options->buffer_bytes : ARENA_POOL_DEFAULT;
+	uint64_t wanted = bytes / ARENA_CHUNK_BYTES;
+	uint32_t have = atomic_load(&config->chunks);
+	int chunks;
+
+	if (wanted < 2)
+		wanted = 2;
+	chunks = attach_reserve(drain->attachment,
+				wanted < ARENA_CHUNKS_MAX ? (uint32_t)wanted : ARENA_CHUNKS_MAX);
+	if (chunks < 0)
+		return diag_set(diag, chunks, "no memory for the program's buffers");
+	/* Chunks beyond the new number that are in use are drained like the others. */
+	recover_chunks(drain, (uint32_t)chunks > have                ? (uint32_t)chunks
+			      : have > drain->attachment->chunks_max ? drain->attachment->chunks_max
+								     : have);
+	atomic_store_explicit(&config->chunks, (uint32_t)chunks, memory_order_release);
+	return 0;
+}
+
+static void begin_session(struct drain *drain, const struct drain_options *options)
+{
+	struct arena_control *control = drain->attachment->control;
+	uint64_t keywords = options->keywords ? options->keywords : drain_keywords(options->detail);
+
+	atomic_store(&control->session.pid, (uint32_t)getpid());
+	atomic_store(&control->armed, 0);
+	memcpy(control->session.path, options->path, sizeof(control->session.path));
+	atomic_store(&control->config.policy, options->policy);
+	atomic_store(&control->config.heartbeat, clock_monotonic());
+	drain->shop.session = publish_config(drain, keywords, mode_of(keywords));
+}
+
+int drain_new(struct drain **ret, struct attachment *attachment,
+	      const struct drain_options *options, const struct drain_sink *sink, struct diag *diag)
+{
+	cleanup(drain_freep) struct drain *drain = calloc(1, sizeof(*drain));
+	int r;
+
+	if (!drain)
+		return -ENOMEM;
+	drain->attachment = attachment;
+	drain->sink = *sink;
+	drain->shop.attachment = attachment;
+	drain->shop.sink = sink->event;
+	drain->shop.soon = sink->soon;
+	drain->shop.sink_data = sink->data;
+	drain->watches = calloc(ARENA_LINES, sizeof(*drain->watches));
+	r = stream_shop_init(&drain->shop);
+	if (r < 0 || !drain->watches)
+		return -ENOMEM;
+	drain->adopting = atomic_load(&attachment->control->armed) ||
+			  atomic_load(&attachment->control->session.pid) != 0;
+	settle_pending(drain);
+	r = reserve_pool(drain, options, diag);
+	if (r < 0)
+		return r;
+	begin_session(drain, options);
+	*ret = take(drain);
+	return 0;
+}
+
+struct drain *drain_free(struct drain *drain)
+{
+	if (!drain)
+		return NULL;
+	for (uint32_t i = 0; drain->watches && i < ARENA_LINES; i++)
+		for (uint32_t s = 0; s < ARENA_STREAMS; s++)
+			stream_close(&drain->watches[i].streams[s]);
+	free(drain->watches);
+	stream_shop_fini(&drain->shop);
+	free(drain);
+	return NULL;
+}
+
+void drain_set_keywords(struct drain *drain, uint64_t keywords)
+{
+	publish_config(drain, keywords, mode_of(keywords));
+}
+
+static int tell_thread(struct drain *drain, const struct watch *watch, bool ended)
+{
+	return drain->sink.thread(drain->sink.data, watch->thread, watch->tid, watch->name, ended);
+}
+
+/*
+ * A thread that this drain has not seen yet. It gets a number of ours: what the
+ * program calls it need not be true, and no two streams may have the same.
+ */
+static int meet(struct drain *drain, uint32_t index, uint32_t serial)
+{
+	struct arena_line *line = &arena_lines(drain->attachment->control)[index];
+	struct watch *watch = &drain->watches[index];
+
+	watch->serial = serial;
+	watch->thread = ++drain->threads;
+	watch->tid = atomic_load(&line->tid);
+	memcpy(watch->name, line->name, sizeof(watch->name));
+	watch->name[sizeof(watch->name) - 1] = '\0';
+	for (uint32_t s = 0; s < ARENA_STREAMS; s++) {
+		watch->streams[s] = (struct stream){.shared = &line->streams[s],
+						    .line = index,
+						    .index = s,
+						    .thread = watch->thread};
+		stream_open(&watch->streams[s], &drain->shop, !drain->adopting);
+	}
+	return tell_thread(drain, watch, false);
+}
+
+/*
+ * Nothing more comes of this stream. It is noted as written after it was, and before anything is
+ * cleared, so that a recorder that comes after our death counts what we took with us.
+ */
+static int finish(struct drain *drain, struct stream *stream)
+{
+	int r = stream_settle(stream, &drain->shop);
+
+	if (r >= 0)
+		r = drain->sink.end(drain->sink.data, stream);
+	stream_note_written(stream);
+	return r;
+}
+
+/* The thread is gone: its last records, and its line goes back to the program. */
+static int part(struct drain *drain, uint32_t index)
+{
+	struct arena_line *line = &arena_lines(drain->attachment->control)[index];
+	struct watch *watch = &drain->watches[index];
+	int r = 0;
+
+	for (uint32_t s = 0; s < ARENA_STREAMS && r >= 0; s++) {
+		r = stream_take(&watch->streams[s], &drain->shop);
+		if (r >= 0)
+			r = finish(drain, &watch->streams[s]);
+		stream_clear(&watch->streams[s], &drain->shop);
+		stream_close(&watch->streams[s]);
+	}
+	if (r >= 0)
+		r = tell_thread(drain, watch, true);
+	watch->serial = 0;
+	atomic_store(&line->serial, 0);
+	/* The line is as new: pairs with the compare-and-swap of the thread that gets it. */
+	atomic_store_explicit(&line->state, ARENA_LINE_FREE, memory_order_release);
+	return r;
+}
+
+/* The thread gave its line away without a word, as one may that never emitted. */
+static int forget(struct drain *drain, struct watch *watch)
+{
+	int r = 0;
+
+	for (uint32_t s = 0; s < ARENA_STREAMS && r >= 0; s++) {
+		r = drain->sink.end(drain->sink.data, &watch->streams[s]);
+		stream_close(&watch->streams[s]);
+	}
+	watch->serial = 0;
+	return r < 0 ? r : tell_thread(drain, watch, true);
+}
+
+/* Takes what one thread has; `gone`: its process is no more. */
+static int visit(struct drain *drain, uint32_t index, bool gone, bool look_after)
+{
+	struct arena_line *line = &arena_lines(drain->attachment->control)[index];
+	struct watch *watch = &drain->watches[index];
+	/* F: after EXITED there is no record that we could miss. */
+	uint32_t state = atomic_load_explicit(&line->state, memory_order_acquire);
+	uint32_t serial = atomic_load_explicit(&line->serial, memory_order_acquire);
+	bool ended = gone || state == ARENA_LINE_EXITED;
+	int r = 0;
+
+	if (state == ARENA_LINE_FREE || !serial)
+		return 0;
+	if (watch->serial && watch->serial != serial)
+		r = forget(drain, watch);
+	if (r >= 0 && watch->serial != serial)
+		r = meet(drain, index, serial);
+	if (r < 0)
+		return r;
+	/* Only if the line is still its own: one that ended in good order may have given it on. */
+	if (look_after && !ended)
+		ended = !attach_thread_is_alive(drain->attachment, atomic_load(&line->tid)) &&
+			atomic_load(&line->serial) == serial;
+	for (uint32_t s = 0; s < ARENA_STREAMS && !ended; s++) {
+		r = stream_take(&watch->streams[s], &drain->shop);
+		if (r < 0)
+			return r;
+	}
+	if (ended)
+		r = part(drain, index);
+	return r < 0 ? r : 0;
+}
+
+static int visit_all(struct drain *drain, bool gone, bool look_after)
+{
+	uint32_t used = atomic_load(&drain->attachment->control->lines_used);
+	uint64_t before = drain->shop.records;
+	uint64_t taken;
+
+	if (used > ARENA_LINES)
+		used = ARENA_LINES;
+	for (uint32_t i = 0; i < used; i++) {
+		int r = visit(drain, i, gone, look_after);
+
+		if (r < 0)
+			return r;
+	}
+	taken = drain->shop.records - before;
+	return taken < INT_MAX ? (int)taken : INT_MAX;
+}
+
+int drain_pass(struct drain *drain)
+{
+	uint64_t now = clock_monotonic();
+	bool look_after = now - drain->looked_after >= LIVENESS_NS;
+	bool gone;
+	int r;
+
+	atomic_store_explicit(&drain->attachment->control->config.heartbeat, now,
+			      memory_order_relaxed);
+	if (look_after)
+		drain->looked_after = now;
+	/* Asked before the streams are read: what a dead program wrote is all there then. */
+	gone = !attach_is_alive(drain->attachment);
+	r = sites_tell(drain->attachment, &drain->sites_seen, drain->sink.site, drain->sink.data);
+	if (r >= 0)
+		r = visit_all(drain, gone, look_after);
+	if (gone)
+		drain->program_ended = true;
+	return r;
+}
+
+static int settle(void *data, struct stream *stream)
+{
+	return finish(data, stream);
+}
+
+int drain_stop(struct drain *drain)
+{
+	struct arena_session *session = &drain->attachment->control->session;
+	struct timespec grace = {.tv_nsec = GRACE_NS};
+	int r = 0;
+
+	if (drain->stopped)
+		return 0;
+	drain->stopped = true;
+	publish_config(drain, 0, ARENA_MODE_OFF);
+	/* Twice: a thread may have been inside a hook when the gate changed. */
+	for (int i = 0; i < 2 && r >= 0; i++) {
+		r = drain_pass(drain);
+		nanosleep(&grace, NULL);
+	}
+	if (r >= 0)
+		r = drain_each(drain, settle, drain);
+	memset(session->path, 0, sizeof(session->path));
+	atomic_store(&session->pid, 0);
+	return r;
+}
+
+struct drain_totals drain_totals(const struct drain *drain)
+{
+	const struct arena_control *control = drain->attachment->control;
+	const struct arena_session *session = &control->session;
+
+	return (struct drain_totals){
+		.records = drain->shop.records,
+		.lost = drain->shop.lost,
+		.orphans = atomic_load(&control->orphans) - atomic_load(&session->orphans_told),
+		.reentries =
+			atomic_load(&control->reentries) - atomic_load(&session->reentries_told),
+		.damaged = drain->shop.damaged,
+		.threads = drain->threads,
+		.program_ended = drain->program_ended,
+		.replaced = atomic_load(&control->life) == ARENA_REPLACED,
+	};
+}
+
+void drain_note_told(struct drain *drain, const struct drain_totals *totals)
+{
+	struct arena_session *session = &drain->attachment->control->session;
+
+	atomic_fetch_add(&session->orphans_told, totals->orphans);
+	atomic_fetch_add(&session->reentries_told, totals->reentries);
+}
+
+int drain_each(struct drain *drain, int (*visit_stream)(void *data, struct stream *stream),
+	       void *data)
+{
+	for (uint32_t i = 0; i < ARENA_LINES; i++)
+		for (uint32_t s = 0; s < ARENA_STREAMS && drain->watches[i].serial; s++) {
+			int r = visit_stream(data, &drain->watches[i].streams[s]);
+
+			if (r < 0)
+				return r;
+		}
+	return 0;
+}

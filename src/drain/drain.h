@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session on an arena: says what is to be recorded, and takes it, pass by
+ * pass, from all threads. The same code serves a recorder in another process
+ * and a program that records itself.
+ */
+#ifndef DRAIN_DRAIN_H
+#define DRAIN_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drain/attach.h"
+#include "drain/stream.h"
+#include "util/diag.h"
+
+struct drain;
+
+struct drain_options {
+	enum unweave_detail detail;
+	enum unweave_policy policy;
+	uint64_t keywords;     /* 0: those of `detail` */
+	uint64_t buffer_bytes; /* 0: ARENA_POOL_DEFAULT */
+	char path[256]; /* of the file that is written, absolute; for whoever comes after us */
+};
+
+/* What a drain tells. Calls come from within drain_pass() and drain_stop(); errors end the pass. */
+struct drain_sink {
+	/* A thread was seen for the first time, or `ended`. */
+	int (*thread)(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended);
+	/* A site's texts, ended by NULs, borrowed for the call. */
+	int (*site)(void *data, uint32_t id, uint32_t line, const char *name, const char *function,
+		    const char *file);
+	stream_sink event;
+	stream_soon soon; /* or NULL */
+	/* No more events will come of this stream; `stream->user` is to be let go. */
+	int (*end)(void *data, struct stream *stream);
+	void *data;
+};
+
+struct drain_totals {
+	uint64_t records;   /* taken, of all streams */
+	uint64_t lost;      /* of streams, by any cause */
+	uint64_t orphans;   /* events of threads that had no line, not told in any file yet */
+	uint64_t reentries; /* events of handlers that interrupted handlers, the same way */
+	uint64_t damaged;   /* places in the arena that made no sense */
+	uint32_t threads;   /* seen */
+	bool program_ended;
+	bool replaced; /* by exec */
+};
+
+/*
+ * Begins a session on a locked attachment, which is borrowed. Where the last
+ * recorder died, goes on where it stopped; where the program was told to begin
+ * on its own, takes it over. Returns -ENOMEM, -ENOSPC if the pool
+ * found no room.
+ */
+int drain_new(struct drain **ret, struct attachment *attachment,
+	      const struct drain_options *options, const struct drain_sink *sink,
+	      struct diag *diag);
+struct drain *drain_free(struct drain *drain);
+
+/* Changes what is recorded. */
+void drain_set_keywords(struct drain *drain, uint64_t keywords);
+
+/*
+ * Takes what is there. Returns how many records, or what the sink returned.
+ * After the program's end the pass that finds nothing more is the last: see
+ * drain_totals().program_ended.
+ */
+int drain_pass(struct drain *drain);
+
+/* Turns the session off, takes the rest, and leaves the arena in good order. */
+int drain_stop(struct drain *drain);
+
+struct drain_totals drain_totals(const struct drain *drain);
+
+/* The orphans and reentries of these totals have been told: who comes next begins after them. */
+void drain_note_told(struct drain *drain, const struct drain_totals *totals);
+
+/* Keywords that stand for a detail. */
+uint64_t drain_keywords(enum unweave_detail detail);
+
+/* Calls `visit` for each stream that is open. */
+int drain_each(struct drain *drain, int (*visit)(void *data, struct stream *stream), void *data);
+
+#endif /* DRAIN_DRAIN_H */

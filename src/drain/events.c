@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena/record.h"
+
+#define BATCH 32u /* records that are looked at together: by the last, memory has answered */
+
+/* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
+struct record {
+	uint32_t kind;
+	uint64_t ticks;
+	const uint64_t *fields; /* after the first word */
+	uint32_t words;         /* all of it */
+	bool with_stack;        /* or what follows is not set */
+	uint32_t frames, root, keep;
+	uint64_t omitted; /* if `root` */
+	const uint64_t *addresses;
+	const uint32_t *states; /* or NULL */
+};
+
+static bool parse_stack(struct record *record, const uint64_t *at, const uint64_t *end)
+{
+	uint64_t head;
+
+	if (at >= end)
+		return false;
+	head = *at++;
+	record->frames = head & 0xffff;
+	record->root = head >> 16 & 0xffff;
+	record->keep = head >> 32 & 0x7fffffff;
+	record->states = NULL;
+	if (record->root > record->frames)
+		return false;
+	if (record->root) {
+		if (at >= end)
+			return false;
+		record->omitted = *at++;
+	}
+	if (record->frames > end - at)
+		return false;
+	record->addresses = at;
+	at += record->frames;
+	if (head >> 63) {
+		if ((record->frames + 1) / 2 > end - at)
+			return false;
+		record->states = (const uint32_t *)at;
+		at += (record->frames + 1) / 2;
+	}
+	record->words = (uint32_t)(at - record->fields) + 1;
+	return true;
+}
+
+/* False if the words do not begin with a whole record. */
+static bool parse(struct record *record, const uint64_t *words, uint32_t count)
+{
+	uint64_t head = words[0];
+	unsigned kind = head & 0x7f;
+	unsigned fixed = record_fixed_words(kind);
+
+	if (!fixed || fixed > count)
+		return false;
+	record->kind = kind;
+	record->ticks = head >> 8;
+	record->fields = words + 1;
+	record->words = fixed;
+	record->with_stack = head & RECORD_WITH_STACK;
+	if (kind == RECORD_NAME) {
+		uint64_t bytes = words[2];
+
+		if (bytes > RECORD_NAME_MAX || fixed + (bytes + 7) / 8 > count)
+			return false;
+		record->words = fixed + (uint32_t)(bytes + 7) / 8;
+	}
+	return !record->with_stack || parse_stack(record, words + fixed, words + count);
+}
+
+uint64_t events_count(const uint64_t *words, uint32_t count)
+{
+	struct record record;
+	uint64_t records = 0;
+
+	for (uint32_t at = 0; at < count && parse(&record, words + at, count - at); records++)
+		at += record.words;
+	return records;
+}
+
+static int send(struct stream *stream, struct stream_shop *shop, struct unweave_event *event)
+{
+	int r;
+
+	/* What was emitted before it was taken cannot be of later: a broken program may say so. */
+	if (event->time > shop->now)
+		event->time = shop->now;
+	/* A thread that moves to another processor must not go back in time. */
+	if (event->time < stream->time)
+		event->time = stream->time;
+	stream->time = event->time;
+	event->thread = stream->thread;
+	if (stream->index == ARENA_STREAM_ASIDE)
+		event->flags |= UNWEAVE_EVENT_ASIDE;
+	r = shop->sink(shop->sink_data, stream, event);
+	stream->sent += event->kind == UNWEAVE_EVENT_LOST ? event->value : 1;
+	return r;
+}
+
+static uint64_t innermost(const struct stream *stream)
+{
+	return stream->nest_known && stream->depth ? stream->nest[stream->depth - 1] : 0;
+}
+
+static void push(struct stream *stream, uint64_t task)
+{
+	if (!stream->nest_known)
+		return;
+	if (stream->depth == stream->capacity) {
+		uint32_t capacity = stream->capacity ? stream->capacity * 2 : 16;
+		uint64_t *nest = NULL;
+
+		if (capacity <= STREAM_NEST_MAX)
+			nest = reallocarray(stream->nest, capacity, sizeof(*nest));
+		if (!nest) {
+			stream->nest_known = false;
+			stream->depth = 0;
+			return;
+		}
+		stream->nest = nest;
+		stream->capacity = capacity;
+	}
+	stream->nest[stream->depth++] = task;
+}
+
+static void pop(struct stream *stream, uint64_t task)
+{
+	if (stream->nest_known && stream->depth && stream->nest[stream->depth - 1] == task)
+		stream->depth--;
+}
+
+/* Says in the chain that `frames` frames are left out on top of `base`. */
+static const struct unweave_frame *push_omission(struct stream_shop *shop,
+						 const struct unweave_frame *base, uint64_t frames)
+{
+	shop->omitting = true;
+	return stacks_push(shop->stacks, base, frames, 0, UNWEAVE_FRAME_OMITTED);
+}
+
+/* Frames that the program has in its chain, those included that are left out. */
+static uint64_t frames_in(const struct stream_shop *shop, const struct unweave_frame *chain)
+{
+	uint64_t frames = chain ? chain->depth : 0;
+
+	for (; chain && shop->omitting; chain = chain->awaiter)
+		if (chain->kind == UNWEAVE_FRAME_OMITTED)
+			frames += chain->address - 1;
+	return frames;
+}
+
+/* The `keep` outermost frames of a chain; what is not known of them is said to be left out. */
+static const struct unweave_frame *keep_root(struct stream_shop *shop,
+					     const struct unweave_frame *chain, uint32_t keep)
+{
+	uint64_t frames = frames_in(shop, chain);
+
+	/* A hostile program's frames may add up to anything. */
+	while (chain && frames > keep) {
+		frames -= chain->kind == UNWEAVE_FRAME_OMITTED ? chain->address : 1;
+		chain = chain->awaiter;
+	}
+	return frames < keep ? push_omission(shop, chain, keep - frames) : chain;
+}
+
+/* Puts the record's frames on top of `base`. NULL if there is no room for new chains. */
+static const struct unweave_frame *
+push_frames(struct stream_shop *shop, const struct unweave_frame *base, const struct record *record)
+{
+	const struct unweave_frame *chain = base;
+
+	for (uint32_t i = record->frames; i-- > 0;) {
+		int32_t state = record->states ? (int32_t)record->states[i] : 0;
+
+		/* Outermost first: the root side, then the word that something is missing. */
+		if (record->root && i == record->frames - record->root - 1)
+			chain = push_omission(shop, chain, record->omitted);
+		chain = stacks_push(shop->stacks, chain, record->addresses[i], state,
+				    UNWEAVE_FRAME_CODE);
+		if (!chain || chain->depth >= SCRATCH_FRAMES)
+			return NULL;
+	}
+	return chain;
+}
+
+/* The chain that grew at its root: the new frames, and all the old ones on top of them. */
+static const struct unweave_frame *append_frames(struct stream_shop *shop,
+						 const struct unweave_frame *old,
+						 const struct record *record)
+{
+	const struct unweave_frame *chain = push_frames(shop, NULL, record);
+	uint32_t count = 0;
+
+	if (!record->frames)
+		return old;
+	for (; old && count < SCRATCH_FRAMES; old = old->awaiter)
+		shop->scratch[count++] = old;
+	while (count-- > 0 && chain)
+		chain = stacks_push(shop->stacks, chain, shop->scratch[count]->address,
+				    shop->scratch[count]->state, shop->scratch[count]->kind);
+	return chain;
+}
+
+/* The task's chain after this record, which is remembered. */
+static const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
+						const struct record *record)
+{
+	struct chain_slot *slot = chains_find(&shop->chains, task);
+	const struct unweave_frame *old = slot->stack;
+	const struct unweave_frame *chain;
+
+	if (!record->with_stack)
+		return old;
+	if (record->kind == RECORD_APPEND)
+		chain = append_frames(shop, old, record);
+	else
+		chain = push_frames(shop, keep_root(shop, old, record->keep), record);
+	if (slot->task)
+		slot->stack = chain;
+	else
+		chains_add(&shop->chains, slot, task, chain);
+	return chain;
+}
+
+/* A run that ended without reading the clock: it ended when the next record says. */
+static int flush_leave(struct stream *stream, struct stream_shop *shop, uint64_t ticks,
+		       uint16_t flags)
+{
+	if (!stream->leaving)
+		return 0;
+	stream->leaving = false;
+	stream->left.time = ticks;
+	stream->left.flags = flags;
+	return send(stream, shop, &stream->left);
+}
+
+int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t records,
+		enum unweave_loss cause)
+{
+	struct unweave_event event = {
+		.kind = UNWEAVE_EVENT_LOST, .time = stream->time, .value = records, .other = cause};
+	int r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+
+	if (r < 0)
+		return r;
+	stream->number += records;
+	shop->lost += records;
+	stream->nest_known = false;
+	stream->depth = 0;
+	return send(stream, shop, &event);
+}
+
+int events_end(struct stream *stream, struct stream_shop *shop)
+{
+	return flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+}
+
+/* The fields that are the same for all kinds of one shape. */
+static void fill(struct unweave_event *event, enum unweave_event_kind kind, uint64_t task)
+{
+	event->kind = kind;
+	event->task = task;
+}
+
+static void decode_end(struct stream *stream, struct stream_shop *shop, const struct record *record,
+		       struct unweave_event *event)
+{
+	switch (record->kind) {
+	case RECORD_SUSPEND:
+	case RECORD_LEAVE:
+		fill(event, UNWEAVE_EVENT_SUSPEND, innermost(stream));
+		break;
+	case RECORD_SUSPEND_TASK:
+		fill(event, UNWEAVE_EVENT_SUSPEND, record->fields[0]);
+		break;
+	case RECORD_COMPLETE_TASK:
+		fill(event, UNWEAVE_EVENT_COMPLETE, record->fields[0]);
+		event->value = record->fields[1];
+		break;
+	default:
+		fill(event, UNWEAVE_EVENT_COMPLETE, innermost(stream));
+		event->value = record->kind - RECORD_COMPLETE;
+		break;
+	}
+	if (event->kind == UNWEAVE_EVENT_SUSPEND)
+		event->stack = follow_chain(shop, event->task, record);
+	else
+		chains_remove(&shop->chains, event->task);
+	pop(stream, event->task);
+}
+
+static void decode_task(struct stream *stream, struct stream_shop *shop,
+			const struct record *record, struct unweave_event *event)
+{
+	uint64_t task = record->fields[0];
+
+	switch (record->kind) {
+	case RECORD_CREATE:
+		fill(event, UNWEAVE_EVENT_CREATE, task);
+		event->other = record->fields[1];
+		event->value = record->fields[2];
+		event->stack = follow_chain(shop, task, record);
+		break;
+	case RECORD_RESUME:
+		fill(event, UNWEAVE_EVENT_RESUME, task);
+		event->stack = follow_chain(shop, task, record);
+		push(stream, task);
+		break;
+	case RECORD_REPLAY:
+		fill(event, UNWEAVE_EVENT_REPLAY, task);
+		push(stream, task);
+		break;
+	case RECORD_APPEND:
+		fill(event, UNWEAVE_EVENT_APPEND, task);
+		event->stack = follow_chain(shop, task, record);
+		break;
+	case RECORD_WAKE:
+	case RECORD_WAKE_FROM:
+		fill(event, UNWEAVE_EVENT_WAKE, task);
+		event->other = innermost(stream);
+		event->value =
+			record->kind == RECORD_WAKE ? UNWEAVE_SOURCE_TASK : record->fields[1];
+		break;
+	}
+}
+
+static void decode_marker(struct stream *stream, const struct record *record,
+			  struct unweave_event *event)
+{
+	switch (record->kind) {
+	case RECORD_FRAME_RESUME:
+		fill(event, UNWEAVE_EVENT_FRAME_RESUME, innermost(stream));
+		break;
+	case RECORD_FRAME_COMPLETE:
+		fill(event, UNWEAVE_EVENT_FRAME_COMPLETE, innermost(stream));
+		break;
+	case RECORD_UNWIND:
+		fill(event, UNWEAVE_EVENT_UNWIND, innermost(stream));
+		event->value = record->fields[0];
+		break;
+	case RECORD_ANCHOR_RESET:
+		fill(event, UNWEAVE_EVENT_ANCHOR_RESET, innermost(stream));
+		break;
+	case RECORD_IDLE:
+		fill(event, UNWEAVE_EVENT_IDLE, 0);
+		break;
+	case RECORD_RESET:
+		fill(event, UNWEAVE_EVENT_RESET, 0);
+		event->value = record->fields[0] & RECORD_RESET_WHY;
+		stream->nest_known = record->fields[0] & RECORD_RESET_NEST;
+		stream->depth = 0;
+		break;
+	}
+}
+
+/* The text outlives the record, which is not ended by a NUL. */
+static void decode_name(const struct record *record, struct unweave_event *event, char *text)
+{
+	fill(event, UNWEAVE_EVENT_NAME, record->fields[0]);
+	memcpy(text, record->fields + 2, record->fields[1]);
+	text[record->fields[1]] = '\0';
+	event->text = text;
+}
+
+static int decode(struct stream *stream, struct stream_shop *shop, const struct record *record)
+{
+	struct unweave_event event = {.time = record->ticks};
+	char text[RECORD_NAME_MAX + 1];
+	int r;
+
+	if (record->kind != RECORD_LEAVE) {
+		r = flush_leave(stream, shop, record->ticks, 0);
+		if (r < 0)
+			return r;
+	}
+	switch (record->kind) {
+	case RECORD_SUSPEND:
+	case RECORD_SUSPEND_TASK:
+	case RECORD_LEAVE:
+	case RECORD_COMPLETE:
+	case RECORD_COMPLETE_ERROR:
+	case RECORD_COMPLETE_CANCELLED:
+	case RECORD_COMPLETE_TASK:
+		decode_end(stream, shop, record, &event);
+		break;
+	case RECORD_CREATE:
+	case RECORD_RESUME:
+	case RECORD_REPLAY:
+	case RECORD_APPEND:
+	case RECORD_WAKE:
+	case RECORD_WAKE_FROM:
+		decode_task(stream, shop, record, &event);
+		break;
+	case RECORD_NAME:
+		decode_name(record, &event, text);
+		break;
+	default:
+		decode_marker(stream, record, &event);
+		break;
+	}
+	if (record->kind != RECORD_LEAVE)
+		return send(stream, shop, &event);
+	/* Two in a row: the first one can only have ended when the second began to wait. */
+	r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+	stream->leaving = true;
+	stream->left = event;
+	return r;
+}
+
+/* Whether the record is the one that the session begins with on this stream. */
+static bool opens(const struct stream_shop *shop, const struct record *record)
+{
+	return record->kind == RECORD_RESET && record->fields[0] >> 8 >= shop->session;
+}
+
+/* Parses up to BATCH records, and has what they will need fetched. Returns how many. */
+static uint32_t parse_batch(struct record *batch, const struct stream *stream,
+			    const struct stream_shop *shop, const uint64_t *words, uint32_t count)
+{
+	uint32_t at = 0, records = 0;
+
+	while (at < count && records < BATCH && parse(&batch[records], words + at, count - at)) {
+		const struct record *record = &batch[records++];
+
+		at += record->words;
+		if (record->kind != RECORD_RESUME)
+			continue;
+		chains_prefetch(&shop->chains, record->fields[0]);
+		if (shop->soon)
+			shop->soon(shop->sink_data, stream, record->fields[0]);
+	}
+	return records;
+}
+
+static int decode_batch(struct stream *stream, struct stream_shop *shop, const struct record *batch,
+			uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int r;
+
+		if (stream->gated && opens(shop, &batch[i]))
+			stream->gated = false;
+		stream->number++;
+		if (stream->gated) {
+			stream->sent = stream->number;
+			continue;
+		}
+		shop->records++;
+		r = decode(stream, shop, &batch[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int events_decode(struct stream *stream, struct stream_shop *shop, const uint64_t *words,
+		  uint32_t count)
+{
+	struct record batch[BATCH];
+
+	for (uint32_t at = 0; at < count;) {
+		uint32_t records = parse_batch(batch, stream, shop, words + at, count - at);
+		int r = decode_batch(stream, shop, batch, records);
+
+		if (r < 0)
+			return r;
+		if (!records) {
+			shop->damaged++;
+			return 0;
+		}
+		at = (uint32_t)(batch[records - 1].fields - 1 - words) + batch[records - 1].words;
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What raw records mean: words in, events out to the shop's sink. */
+#ifndef DRAIN_EVENTS_H
+#define DRAIN_EVENTS_H
+
+#include <stdint.h>
+
+#include "drain/stream.h"
+
+#define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
+
+/* Decodes whole records. Damage ends it: what follows in `words` counts as missing later. */
+int events_decode(struct stream *stream, struct stream_shop *shop, const uint64_t *words,
+		  uint32_t count);
+
+/* `records` records are missing here. */
+int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t records,
+		enum unweave_loss cause);
+
+/* Nothing follows: says what waited for the next record. */
+int events_end(struct stream *stream, struct stream_shop *shop);
+
+/* How many records the words hold. */
+uint64_t events_count(const uint64_t *words, uint32_t count);
+
+#endif /* DRAIN_EVENTS_H */

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain/recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena/clock.h"
+#include "drain/catalogue.h"
+#include "trace/encoder.h"
+#include "trace/meta.h"
+#include "util/cleanup.h"
+
+#ifndef UNWEAVE_VERSION
+#define UNWEAVE_VERSION "0.1.0"
+#endif
+
+#define NS_PER_S UINT64_C(1000000000)
+#define FLUSH_NS (NS_PER_S / 2)           /* a block is not held back for longer */
+#define REPEAT_NS (60 * NS_PER_S)         /* metadata and the clocks are told again, ... */
+#define REPEAT_BYTES (UINT64_C(16) << 20) /* ... also after so much of the file */
+#define RESERVE_BYTES (64u << 10)         /* of the disk, for what must be said at the end */
+
+/* A stream's way out. */
+struct outlet {
+	struct recorder *recorder;
+	struct encoder *encoder; /* NULL without a file */
+	uint64_t which;          /* line * ARENA_STREAMS + stream */
+	uint64_t last_ns;        /* that the listener saw */
+	uint64_t lost;           /* by the encoder, as far as it is counted */
+	bool ending;             /* what it does not say now, it never will */
+};
+
+struct recorder {
+	struct attachment *attachment; /* borrowed */
+	struct drain *drain;
+	struct writer *writer; /* NULL: no file */
+	unweave_listener listener;
+	void *listener_data;
+	enum arena_clock clock;
+	struct clock_moment start;
+	uint64_t ticks_per_s;
+	struct meta_session session;
+	struct catalogue catalogue;
+	uint64_t repeated_ns;    /* CLOCK_MONOTONIC_RAW of the last telling */
+	uint64_t repeated_bytes; /* of the file then */
+	uint64_t busy;           /* records that the last pass found */
+	uint64_t unwritten;
+	uint64_t final_bytes;
+	bool stopped;
+	struct drain_totals final; /* once it is */
+	int error;
+};
+
+DEFINE_FREEP(struct recorder, recorder_free)
+
+/* A block of metadata. Its loss is no event's loss: it will be told again. */
+static void put_meta(struct recorder *recorder, enum block_kind kind, struct buffer *payload)
+{
+	uint64_t ticks = clock_ticks(recorder->clock);
+	struct block block = {
+		.kind = kind, .raw = (uint32_t)payload->length, .first = ticks, .last = ticks};
+	int r = payload->bad ? -ENOMEM : 0;
+
+	if (!r)
+		r = writer_put(recorder->writer, &block, payload->bytes, NULL);
+	if (r < 0)
+		recorder->error = r;
+	buffer_fini(payload);
+}
+
+static void put_session(struct recorder *recorder)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	meta_session_encode(&payload, &recorder->session);
+	put_meta(recorder, BLOCK_SESSION, &payload);
+}
+
+/* One moment on all clocks; and the better the longer it goes on, the rate for listeners. */
+static void put_clock(struct recorder *recorder)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	struct clock_moment now = clock_measure(recorder->clock);
+	struct meta_clock moment = {now.ticks, now.raw, now.realtime};
+
+	if (now.raw > recorder->start.raw + NS_PER_S)
+		recorder->ticks_per_s =
+			(uint64_t)((unsigned __int128)(now.ticks - recorder->start.ticks) *
+				   NS_PER_S / (now.raw - recorder->start.raw));
+	if (!recorder->writer)
+		return;
+	meta_clock_encode(&payload, &moment);
+	put_meta(recorder, BLOCK_CLOCK, &payload);
+}
+
+static void put_threads(struct recorder *recorder, bool all)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	if (catalogue_threads(&recorder->catalogue, &payload, all))
+		put_meta(recorder, BLOCK_THREADS, &payload);
+}
+
+static void put_sites(struct recorder *recorder, bool all)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	if (catalogue_sites(&recorder->catalogue, &payload, all))
+		put_meta(recorder, BLOCK_SITES, &payload);
+}
+
+/* Says everything again that a reader of the file's next part needs. */
+static void repeat_meta(struct recorder *recorder)
+{
+	recorder->repeated_ns = clock_raw();
+	put_clock(recorder);
+	if (!recorder->writer)
+		return;
+	put_session(recorder);
+	put_threads(recorder, true);
+	put_sites(recorder, true);
+	recorder->repeated_bytes = writer_bytes(recorder->writer);
+}
+
+static int on_thread(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended)
+{
+	struct recorder *recorder = data;
+
+	/* Without a file nobody would ever take the ended ones off the list. */
+	if (!recorder->writer)
+		return 0;
+	return catalogue_add_thread(&recorder->catalogue, thread, tid, name, ended);
+}
+
+static int on_site(void *data, uint32_t id, uint32_t line, const char *name, const char *function,
+		   const char *file)
+{
+	struct recorder *recorder = data;
+
+	return catalogue_add_site(&recorder->catalogue, id, line, name, function, file);
+}
+
+/* The arena learns what is being written, and what has been: see settle_pending(). */
+static int write_block(struct outlet *outlet, const struct block *block, const uint8_t *payload)
+{
+	struct recorder *recorder = outlet->recorder;
+	struct arena_control *control = recorder->attachment->control;
+	struct arena_line *line = &arena_lines(control)[outlet->which / ARENA_STREAMS];
+	uint64_t next = block->number + block->events;
+	int r = writer_prepare(recorder->writer, block, payload);
+
+	/* That blocks were refused is said where others find room again, or at the very end. */
+	if (r >= 0 && !outlet->ending)
+		r = writer_reserve(recorder->writer, encoder_owes(outlet->encoder)
+							     ? RESERVE_BYTES * 8
+							     : RESERVE_BYTES);
+	if (r < 0)
+		return r;
+	atomic_store(&control->session.pending_stream, outlet->which);
+	atomic_store(&control->session.pending_number, next);
+	atomic_store(&control->session.pending_end, writer_bytes_after(recorder->writer));
+	r = writer_commit(recorder->writer, NULL);
+	if (r >= 0)
+		atomic_store(&line->streams[outlet->which % ARENA_STREAMS].written, next);
+	atomic_store(&control->session.pending_end, 0);
+	return r;
+}
+
+/* What the file refuses, the encoder keeps as a loss, and says as soon as it can. */
+static int on_block(void *data, const struct block *block, const uint8_t *payload)
+{
+	struct outlet *outlet = data;
+
+	/* Whose events they are is said before them, should there be no time for more. */
+	put_threads(outlet->recorder, false);
+	return write_block(outlet, block, payload);
+}
+
+/* Trouble with the file is no reason to stop taking: the program's buffers are small. */
+static void note_result(struct outlet *outlet, int r)
+{
+	uint64_t lost = encoder_lost(outlet->encoder);
+
+	outlet->recorder->unwritten += lost - outlet->lost;
+	outlet->lost = lost;
+	if (r < 0)
+		outlet->recorder->error = r;
+}
+
+static struct outlet *open_outlet(struct recorder *recorder, struct stream *stream)
+{
+	struct outlet *outlet = calloc(1, sizeof(*outlet));
+
+	if (!outlet)
+		return NULL;
+	outlet->recorder = recorder;
+	outlet->which = (uint64_t)stream->line * ARENA_STREAMS + stream->index;
+	if (recorder->writer &&
+	    encoder_new(&outlet->encoder, stream->thread, stream->index == ARENA_STREAM_ASIDE,
+			stream->sent, false, on_block, outlet) < 0) {
+		free(outlet);
+		return NULL;
+	}
+	stream->user = outlet;
+	return outlet;
+}
+
+static void listen(struct recorder *recorder, struct outlet *outlet,
+		   const struct unweave_event *event)
+{
+	struct unweave_event told = *event;
+	uint64_t ticks =
+		event->time > recorder->start.ticks ? event->time - recorder->start.ticks : 0;
+
+	told.time = recorder->start.raw +
+		    (uint64_t)((unsigned __int128)ticks * NS_PER_S / recorder->ticks_per_s);
+	/* The rate gets better with time; no thread's clock may go back for that. */
+	if (told.time < outlet->last_ns)
+		told.time = outlet->last_ns;
+	outlet->last_ns = told.time;
+	recorder->listener(&told, recorder->listener_data);
+}
+
+static int on_event(void *data, struct stream *stream, const struct unweave_event *event)
+{
+	struct recorder *recorder = data;
+	struct outlet *outlet = stream->user ? stream->user : open_outlet(recorder, stream);
+
+	if (!outlet)
+		return -ENOMEM;
+	if (recorder->listener)
+		listen(recorder, outlet, event);
+	if (outlet->encoder)
+		note_result(outlet, encoder_put(outlet->encoder, event));
+	return 0;
+}
+
+static void on_soon(void *data, const struct stream *stream, uint64_t task)
+{
+	const struct outlet *outlet = stream->user;
+
+	(void)data;
+	if (outlet && outlet->encoder)
+		encoder_prefetch(outlet->encoder, task);
+}
+
+static int on_end(void *data, struct stream *stream)
+{
+	struct recorder *recorder = data;
+	struct outlet *outlet = stream->user;
+	int r;
+
+	if (!outlet)
+		return 0;
+	if (outlet->encoder) {
+		r = encoder_flush(outlet->encoder);
+		note_result(outlet, r);
+		/* Where the last block found no room, the word that it did not has some kept. */
+		outlet->ending = true;
+		if (r < 0)
+			encoder_flush(outlet->encoder);
+		catalogue_add_end(&recorder->catalogue, stream->thread,
+				  stream->index == ARENA_STREAM_ASIDE,
+				  encoder_number(outlet->encoder));
+		encoder_free(outlet->encoder);
+	}
+	free(outlet);
+	stream->user = NULL;
+	return 0;
+}
+
+static struct meta_text text_of(const char *string)
+{
+	return (struct meta_text){string, strlen(string)};
+}
+
+static void describe_session(struct recorder *recorder, const struct recorder_options *options,
+			     const char *program)
+{
+	recorder->session = (struct meta_session)
+	{
+		.pid = recorder->attachment->pid, .realtime = recorder->start.realtime,
+		.clock = recorder->clock, .ticks_per_s = recorder->ticks_per_s,
+		.keywords = options->keywords ? options->keywords : drain_keywords(options->detail),
+		.policy = options->policy,
+		.detail = options->detail ? options->detail : UNWEAVE_DETAIL_FULL,
+		.version = text_of(UNWEAVE_VERSION), .program = text_of(program),
+#if defined(__x86_64__)
+		.machine = text_of("x86_64"),
+#elif defined(__aarch64__)
+		.machine = text_of("aarch64"),
+#else
+		.machine = text_of("unknown"),
+#endif
+	};
+}
+
+static struct drain_options drain_options_of(const struct recorder_options *options)
+{
+	struct drain_options result = {
+		.detail = options->detail,
+		.policy = options->policy,
+		.keywords = options->keywords,
+		.buffer_bytes = options->buffer_bytes,
+	};
+	char *absolute = options->path ? realpath(options->path, NULL) : NULL;
+
+	/* A path that is too long is left out: then nobody can say whether a block arrived. */
+	if (absolute && strlen(absolute) < sizeof(result.path))
+		strcpy(result.path, absolute);
+	free(absolute);
+	return result;
+}
+
+int recorder_new(struct recorder **ret, struct attachment *attachment,
+		 const struct recorder_options *options, struct diag *diag)
+{
+	cleanup(recorder_freep) struct recorder *recorder = calloc(1, sizeof(*recorder));
+	struct drain_options drain_options;
+	struct drain_sink sink = {.thread = on_thread,
+				  .site = on_site,
+				  .event = on_event,
+				  .soon = on_soon,
+				  .end = on_end,
+				  .data = recorder};
+	int r;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->attachment = attachment;
+	recorder->listener = options->listener;
+	recorder->listener_data = options->listener_data;
+	recorder->clock = attachment->clock;
+	recorder->start = clock_measure(recorder->clock);
+	recorder->ticks_per_s = clock_rate(recorder->clock);
+	if (!recorder->ticks_per_s)
+		return diag_set(diag, -EBADMSG, "the program's clock stands still");
+	if (options->path) {
+		r = writer_new(&recorder->writer, options->path, options->compress,
+			       options->compress_data, diag);
+		if (r < 0)
+			return r;
+	}
+	r = catalogue_init(&recorder->catalogue, attachment->control->program);
+	if (r < 0)
+		return r;
+	describe_session(recorder, options, recorder->catalogue.program);
+	repeat_meta(recorder);
+	drain_options = drain_options_of(options);
+	r = drain_new(&recorder->drain, attachment, &drain_options, &sink, diag);
+	if (r < 0)
+		return r;
+	*ret = take(recorder);
+	return 0;
+}
+
+static int drop_outlet(void *data, struct stream *stream)
+{
+	struct outlet *outlet = stream->user;
+
+	(void)data;
+	if (outlet)
+		encoder_free(outlet->encoder);
+	free(outlet);
+	stream->user = NULL;
+	return 0;
+}
+
+struct recorder *recorder_free(struct recorder *recorder)
+{
+	if (!recorder)
+		return NULL;
+	if (recorder->drain)
+		drain_each(recorder->drain, drop_outlet, NULL);
+	drain_free(recorder->drain);
+	writer_free(recorder->writer);
+	catalogue_fini(&recorder->catalogue);
+	free(recorder);
+	return NULL;
+}
+
+static int flush_old(void *data, struct stream *stream)
+{
+	const uint64_t *oldest = data;
+	struct outlet *outlet = stream->user;
+	uint64_t first = outlet && outlet->encoder ? encoder_first(outlet->encoder) : 0;
+
+	if (first && first < *oldest)
+		note_result(outlet, encoder_flush(outlet->encoder));
+	return 0;
+}
+
+/* Blocks that have waited long enough, and metadata that is due. */
+static void keep_up(struct recorder *recorder)
+{
+	uint64_t oldest =
+		clock_ticks(recorder->clock) - recorder->ticks_per_s / (NS_PER_S / FLUSH_NS);
+
+	if (recorder->writer) {
+		put_threads(recorder, false);
+		put_sites(recorder, false);
+	}
+	drain_each(recorder->drain, flush_old, &oldest);
+	if (clock_raw() - recorder->repeated_ns >= REPEAT_NS ||
+	    (recorder->writer &&
+	     writer_bytes(recorder->writer) - recorder->repeated_bytes >= REPEAT_BYTES))
+		repeat_meta(recorder);
+}
+
+int recorder_pass(struct recorder *recorder)
+{
+	int taken = drain_pass(recorder->drain);
+
+	keep_up(recorder);
+	recorder->busy = taken > 0 ? (uint64_t)taken : 0;
+	return taken;
+}
+
+uint64_t recorder_pause_ns(const struct recorder *recorder)
+{
+	/*
+	 * The longer the pause, the less a pass costs for each record; but at a
+	 * million resumes a second the default pool is full in 200 ms.
+	 */
+	if (recorder->busy > 100000)
+		return 1000000;
+	return recorder->busy ? 15000000 : 20000000;
+}
+
+void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
+{
+	drain_set_keywords(recorder->drain, keywords);
+	recorder->session.keywords = keywords;
+	if (recorder->writer)
+		put_session(recorder);
+}
+
+int recorder_stop(struct recorder *recorder)
+{
+	int r = drain_stop(recorder->drain);
+	struct drain_totals totals = drain_totals(recorder->drain);
+
+	if (recorder->writer) {
+		struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+		put_clock(recorder);
+		put_threads(recorder, false);
+		put_sites(recorder, false);
+		catalogue_end(&recorder->catalogue, &payload, totals.orphans, totals.reentries);
+		put_meta(recorder, BLOCK_END, &payload);
+		recorder->final_bytes = writer_bytes(recorder->writer);
+	}
+	recorder->writer = writer_free(recorder->writer);
+	drain_note_told(recorder->drain, &totals);
+	recorder->stopped = true;
+	recorder->final = totals;
+	return r;
+}
+
+struct recorder_totals recorder_totals(const struct recorder *recorder)
+{
+	return (struct recorder_totals){
+		.drain = recorder->stopped ? recorder->final : drain_totals(recorder->drain),
+		.bytes = recorder->writer ? writer_bytes(recorder->writer) : recorder->final_bytes,
+		.unwritten = recorder->unwritten,
+		.error = recorder->error,
+	};
+}

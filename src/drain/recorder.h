@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session that ends up in a trace file, with a listener, or with both.
+ *
+ * Trouble with the file does not end it: a block that cannot be written is
+ * counted, shows as a gap in the trace, and the next one is tried.
+ */
+#ifndef DRAIN_RECORDER_H
+#define DRAIN_RECORDER_H
+
+#include <stdint.h>
+
+#include "drain/attach.h"
+#include "drain/drain.h"
+#include "trace/writer.h"
+#include "unweave.h"
+#include "util/diag.h"
+
+struct recorder;
+
+struct recorder_options {
+	const char *path;         /* NULL: no file; borrowed for the call */
+	writer_compress compress; /* NULL: blocks stay plain */
+	void *compress_data;
+	unweave_listener listener; /* or NULL */
+	void *listener_data;
+	enum unweave_detail detail;
+	enum unweave_policy policy;
+	uint64_t keywords;     /* 0: those of `detail` */
+	uint64_t buffer_bytes; /* 0: the default */
+};
+
+struct recorder_totals {
+	struct drain_totals drain;
+	uint64_t bytes;     /* of the file */
+	uint64_t unwritten; /* events that the file could not take */
+	int error;          /* the last reason, negative errno; 0: none */
+};
+
+/* Begins a session on a locked attachment, which is borrowed. */
+int recorder_new(struct recorder **ret, struct attachment *attachment,
+		 const struct recorder_options *options, struct diag *diag);
+struct recorder *recorder_free(struct recorder *recorder);
+
+/* Takes and writes what is there. Returns how many records, or -ENOMEM. */
+int recorder_pass(struct recorder *recorder);
+
+/* How long to wait before the next pass, by how much the last one found. */
+uint64_t recorder_pause_ns(const struct recorder *recorder);
+
+void recorder_set_keywords(struct recorder *recorder, uint64_t keywords);
+
+/* Ends the session, takes the rest, closes the trace. */
+int recorder_stop(struct recorder *recorder);
+
+struct recorder_totals recorder_totals(const struct recorder *recorder);
+
+#endif /* DRAIN_RECORDER_H */

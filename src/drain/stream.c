@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking: the drain's side of the hand-off that arena.h describes. What the
+ * words mean is the business of events.c.
+ */
+#include "drain/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "arena/clock.h"
+#include "drain/events.h"
+
+#define LIFE_NS 100000000 /* between two signs of life in one pass */
+#define STACKS_LIMIT (4u << 20)
+#define CHAINS_LIMIT (8u << 20)
+#define COPY_TRIES 16
+#define NUMBER_MAX (UINT64_C(1) << 56) /* of a record: more than anyone can emit */
+
+int stream_shop_init(struct stream_shop *shop)
+{
+	int r;
+
+	r = stacks_new(&shop->stacks, STACKS_LIMIT);
+	if (r < 0)
+		return r;
+	r = chains_init(&shop->chains, CHAINS_LIMIT);
+	if (r < 0)
+		return r;
+	shop->scratch = calloc(SCRATCH_FRAMES, sizeof(*shop->scratch));
+	return shop->scratch ? 0 : -ENOMEM;
+}
+
+void stream_shop_fini(struct stream_shop *shop)
+{
+	shop->stacks = stacks_free(shop->stacks);
+	chains_fini(&shop->chains);
+	free(shop->scratch);
+	shop->scratch = NULL;
+}
+
+/* What is to be taken next, as far as it can be known before it is copied. */
+struct portion {
+	uint64_t taken;    /* the value that must still be there when the copy is done */
+	uint64_t position; /* where it begins */
+	uint64_t after;    /* where `taken` goes */
+	uint64_t first;    /* number of the chunk's first record */
+	struct arena_chunk *chunk;
+	uint32_t index;
+	uint32_t words;
+	bool sealed; /* the chunk is complete: free it after */
+};
+
+enum { NOTHING, SOMETHING, NONSENSE };
+
+/* Words published in the chunk that the thread writes to; UINT32_MAX if it is another one. */
+static uint32_t words_published(const struct stream *stream, const struct stream_shop *shop,
+				uint32_t index)
+{
+	/* A: what lies before it has been stored. */
+	uint64_t at = atomic_load_explicit(&stream->shared->at, memory_order_acquire);
+	uint64_t start = shop->attachment->pool_address + (uint64_t)index * ARENA_CHUNK_BYTES +
+			 offsetof(struct arena_chunk, words);
+	uint64_t offset = at - start;
+
+	if (offset > ARENA_CHUNK_WORDS * 8 || offset % 8)
+		return UINT32_MAX;
+	return (uint32_t)(offset / 8);
+}
+
+static int find_portion(const struct stream *stream, const struct stream_shop *shop,
+			struct portion *ret)
+{
+	uint32_t chunks = shop->attachment->chunks_max;
+	struct portion p = {0};
+	uint64_t next, end;
+
+	p.taken = atomic_load_explicit(&stream->shared->taken, memory_order_acquire);
+	p.position = p.taken;
+	ret->taken = p.taken;
+	if (!p.position)
+		p.position = atomic_load_explicit(&stream->shared->start, memory_order_acquire);
+	if (!p.position)
+		return NOTHING;
+	p.index = position_chunk(p.position);
+	if (p.index >= chunks || position_word(p.position) > ARENA_CHUNK_WORDS)
+		return NONSENSE;
+	p.chunk = &shop->attachment->pool[p.index];
+	/* With overwrite-oldest it may have just gone, or not have come back yet: look again later.
+	 */
+	if (atomic_load_explicit(&p.chunk->owner, memory_order_acquire) !=
+	    chunk_owner(position_number(p.position), stream->line, stream->index))
+		return NOTHING;
+
+	next = atomic_load_explicit(&p.chunk->next, memory_order_acquire);
+	if (!next) {
+		end = words_published(stream, shop, p.index);
+		if (end == UINT32_MAX) /* it was sealed after we looked, or is about to be */
+			next = atomic_load_explicit(&p.chunk->next, memory_order_acquire);
+		if (end == UINT32_MAX && !next)
+			return NOTHING;
+	}
+	if (next) {
+		/* B: `end` and the next chunk's header were stored before. */
+		end = atomic_load_explicit(&p.chunk->end, memory_order_relaxed);
+		if (position_number(next) != position_number(p.position) + 1 ||
+		    position_chunk(next) >= chunks || position_word(next))
+			return NONSENSE;
+		p.after = next;
+		p.sealed = true;
+	} else {
+		p.after = position_make(position_number(p.position), p.index, (uint32_t)end);
+	}
+	if (end > ARENA_CHUNK_WORDS || end < position_word(p.position))
+		return NONSENSE;
+	p.words = (uint32_t)end - position_word(p.position);
+	p.first = atomic_load_explicit(&p.chunk->first, memory_order_relaxed);
+	*ret = p;
+	return p.words || p.sealed ? SOMETHING : NOTHING;
+}
+
+static void copy_words(struct stream_shop *shop, const uint64_t *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		shop->words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+/* Copies the words, then takes them by moving `taken`; false if the thread was quicker. */
+static bool take(const struct stream *stream, struct stream_shop *shop, struct portion *p)
+{
+	copy_words(shop, p->chunk->words + position_word(p->position), p->words);
+	shop->now = clock_ticks(shop->attachment->clock);
+	/* D: the copy is complete before the move. */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_compare_exchange_strong_explicit(&stream->shared->taken, &p->taken, p->after,
+						       memory_order_acq_rel, memory_order_acquire);
+}
+
+/* Tells of records that are known to be missing before the number `number`. */
+static int note_gap(struct stream *stream, struct stream_shop *shop, uint64_t number)
+{
+	uint64_t orphaned = stream->orphaned;
+	int r = 0;
+
+	stream->orphaned = 0;
+	if (orphaned)
+		r = events_lost(stream, shop, orphaned, UNWEAVE_LOSS_RECORDER);
+	if (r < 0 || number <= stream->number)
+		return r;
+	if (number > NUMBER_MAX) {
+		shop->damaged++;
+		return 0;
+	}
+	return events_lost(stream, shop, number - stream->number, UNWEAVE_LOSS_FULL);
+}
+
+static int digest(struct stream *stream, struct stream_shop *shop, const struct portion *p)
+{
+	int r;
+
+	/* What is missing before the first record that we see is told at its time. */
+	if (!stream->time && p->words)
+		stream->time = shop->words[0] >> 8 < shop->now ? shop->words[0] >> 8 : shop->now;
+	r = note_gap(stream, shop, position_word(p->position) ? 0 : p->first);
+	if (r >= 0)
+		r = events_decode(stream, shop, shop->words, p->words);
+	if (p->sealed)
+		chunk_release(shop->attachment->control, shop->attachment->pool, p->index);
+	return r;
+}
+
+/* Who waits for a chunk must not think us dead because a listener takes its time. */
+static void show_life(struct arena_config *config)
+{
+	uint64_t now = clock_monotonic();
+
+	/* Seldom: every hook reads this cache line. */
+	if (now - atomic_load_explicit(&config->heartbeat, memory_order_relaxed) > LIFE_NS)
+		atomic_store_explicit(&config->heartbeat, now, memory_order_relaxed);
+}
+
+int stream_take(struct stream *stream, struct stream_shop *shop)
+{
+	struct arena_config *config = &shop->attachment->control->config;
+	uint64_t before = shop->records;
+	struct portion portion;
+	int r;
+
+	/* No more than the pool has: the thread may be quicker than we are, and others wait. */
+	for (uint32_t i = 0; i <= shop->attachment->chunks_max; i++) {
+		r = find_portion(stream, shop, &portion);
+		if (r == NONSENSE) {
+			/* The thread took its chunk back while we looked. */
+			if (atomic_load(&stream->shared->taken) != portion.taken)
+				continue;
+			/* Only a program that writes into its arena at random comes here. */
+			shop->damaged++;
+			return 0;
+		}
+		if (r == NOTHING)
+			break;
+		if (!take(stream, shop, &portion))
+			continue;
+		r = digest(stream, shop, &portion);
+		show_life(config);
+		if (r < 0)
+			return r;
+		if (!portion.sealed)
+			break;
+	}
+	return (int)(shop->records - before);
+}
+
+uint64_t stream_number_taken(const struct stream *stream, struct stream_shop *shop)
+{
+	const struct arena_chunk *chunk;
+	uint64_t taken, first;
+	uint32_t word;
+
+	/* With overwrite-oldest the thread may move on meanwhile: as D. */
+	for (int tries = 0; tries < COPY_TRIES; tries++) {
+		taken = atomic_load_explicit(&stream->shared->taken, memory_order_acquire);
+		word = position_word(taken);
+		if (!taken || position_chunk(taken) >= shop->attachment->chunks_max ||
+		    word > ARENA_CHUNK_WORDS)
+			break;
+		chunk = &shop->attachment->pool[position_chunk(taken)];
+		if (atomic_load_explicit(&chunk->owner, memory_order_acquire) !=
+		    chunk_owner(position_number(taken), stream->line, stream->index))
+			break;
+		copy_words(shop, chunk->words, word);
+		first = atomic_load_explicit(&chunk->first, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&stream->shared->taken, memory_order_relaxed) == taken)
+			return first + events_count(shop->words, word);
+	}
+	/* What is missing before the next chunk, that chunk's first number will say. */
+	return atomic_load_explicit(&stream->shared->written, memory_order_relaxed);
+}
+
+void stream_open(struct stream *stream, struct stream_shop *shop, bool gated)
+{
+	uint64_t written = atomic_load_explicit(&stream->shared->written, memory_order_relaxed);
+
+	uint64_t taken;
+
+	if (written > NUMBER_MAX) {
+		shop->damaged++;
+		written = 0;
+	}
+	taken = gated ? written : stream_number_taken(stream, shop);
+	stream->gated = gated;
+	stream->number = written;
+	stream->sent = written;
+	if (taken > written && taken <= NUMBER_MAX)
+		stream->orphaned = taken - written;
+	/* The first record of a thread is a reset: nothing is missing before it. */
+	stream->nest_known = taken == 0;
+}
+
+void stream_close(struct stream *stream)
+{
+	free(stream->nest);
+	stream->nest = NULL;
+	stream->capacity = 0;
+	stream->depth = 0;
+}
+
+/* Frees every chunk of the stream from `taken` on: there is no thread that would use them. */
+static void release_rest(struct stream *stream, struct stream_shop *shop)
+{
+	uint64_t position = atomic_load(&stream->shared->taken);
+	uint32_t chunks = shop->attachment->chunks_max;
+
+	if (!position)
+		position = atomic_load(&stream->shared->start);
+	for (uint32_t i = 0; position && i < chunks; i++) {
+		uint32_t index = position_chunk(position);
+		struct arena_chunk *chunk;
+
+		if (index >= chunks)
+			break;
+		chunk = &shop->attachment->pool[index];
+		if (atomic_load(&chunk->owner) !=
+		    chunk_owner(position_number(position), stream->line, stream->index))
+			break;
+		position = atomic_load(&chunk->next);
+		chunk_release(shop->attachment->control, shop->attachment->pool, index);
+	}
+}
+
+int stream_settle(struct stream *stream, struct stream_shop *shop)
+{
+	uint64_t tried = atomic_load_explicit(&stream->shared->attempts, memory_order_acquire);
+	int r;
+
+	shop->now = clock_ticks(shop->attachment->clock);
+	r = events_end(stream, shop);
+	if (!stream->time)
+		stream->time = shop->now;
+	return r < 0 ? r : note_gap(stream, shop, tried);
+}
+
+void stream_note_written(struct stream *stream)
+{
+	atomic_store(&stream->shared->written, stream->number);
+}
+
+void stream_clear(struct stream *stream, struct stream_shop *shop)
+{
+	release_rest(stream, shop);
+	/* `written` is the last: a recorder that comes in between finds that nothing is missing. */
+	atomic_store(&stream->shared->at, 0);
+	atomic_store(&stream->shared->attempts, 0);
+	atomic_store(&stream->shared->taken, 0);
+	atomic_store(&stream->shared->start, 0);
+	atomic_store(&stream->shared->written, 0);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reading end of one stream: takes what its thread has published, turns
+ * raw records into events, and counts what is missing.
+ */
+#ifndef DRAIN_STREAM_H
+#define DRAIN_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena/arena.h"
+#include "drain/attach.h"
+#include "drain/chains.h"
+#include "trace/stacks.h"
+#include "unweave/event.h"
+
+#define STREAM_NEST_MAX 4096u
+
+struct stream;
+
+/* Gets each event; its time is in ticks. Errors end the pass and are handed on. */
+typedef int (*stream_sink)(void *data, struct stream *stream, const struct unweave_event *event);
+
+/* Hears of a task that an event will be about soon, to have its memory fetched. */
+typedef void (*stream_soon)(void *data, const struct stream *stream, uint64_t task);
+
+/* What all streams of a drain share. */
+struct stream_shop {
+	struct attachment *attachment;
+	struct stacks *stacks; /* every chain once */
+	struct chains chains;  /* the chain of each task */
+	uint64_t session;      /* revision that the session began with */
+	stream_sink sink;
+	stream_soon soon; /* or NULL */
+	void *sink_data;
+	const struct unweave_frame **scratch; /* SCRATCH_FRAMES, to turn a chain around */
+	uint64_t words[ARENA_CHUNK_WORDS];    /* a private copy, which nobody changes */
+	uint64_t now;                         /* ticks when the words were copied */
+	uint64_t records;                     /* taken */
+	uint64_t lost;                        /* records that are missing, by any cause */
+	bool omitting;    /* some chain has frames left out: it is longer than its depth */
+	uint64_t damaged; /* chunks and records that made no sense */
+};
+
+struct stream {
+	struct arena_stream *shared;
+	uint32_t line;
+	uint32_t index;  /* ARENA_STREAM_* */
+	uint32_t thread; /* number within the process */
+	bool gated;      /* drops what an earlier session left, up to the reset of this one */
+	bool nest_known;
+	bool leaving; /* the innermost run has ended: `left` waits for the next record's time */
+	struct unweave_event left;
+	uint64_t number;   /* of the next record to take */
+	uint64_t orphaned; /* records from there on that a recorder took with it when it died */
+	uint64_t sent;     /* number of the next event to go to the sink */
+	uint64_t time;     /* ticks of the last event */
+	uint64_t *nest;    /* runs, outermost first */
+	uint32_t depth;
+	uint32_t capacity;
+	void *user; /* the sink's */
+};
+
+/* Returns -ENOMEM. `shop->attachment`, `sink` and `sink_data` are the caller's. */
+int stream_shop_init(struct stream_shop *shop);
+void stream_shop_fini(struct stream_shop *shop);
+
+/*
+ * Begins to read a stream where the last drain stopped. `gated`: what lies there is of a session
+ * that ended in good order. Otherwise it is of a recorder that died, and what it took but did not
+ * write is counted.
+ */
+void stream_open(struct stream *stream, struct stream_shop *shop, bool gated);
+void stream_close(struct stream *stream);
+
+/* Takes all that is there. Returns the number of records, or what the sink returned. */
+int stream_take(struct stream *stream, struct stream_shop *shop);
+
+/* Nothing more will be taken in this session: tells what waited, and what was lost at the end. */
+int stream_settle(struct stream *stream, struct stream_shop *shop);
+
+/* All that was taken is in the file, or counted: nobody who comes after us is to miss it. */
+void stream_note_written(struct stream *stream);
+
+/* The thread is no more, and that was its last record: its chunks, and the stream, are as new. */
+void stream_clear(struct stream *stream, struct stream_shop *shop);
+
+/* Number of the record at `taken`, from the chunk itself; of the last one written if in doubt. */
+uint64_t stream_number_taken(const struct stream *stream, struct stream_shop *shop);
+
+#endif /* DRAIN_STREAM_H */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The emitter's own state, and the few steps that every hook is made of.
+ *
+ * A hook runs like this: compare the thread's gate with the config's (the slow
+ * way if they differ), close the gate, store a record, publish it, change the
+ * nest, open the gate. A signal handler that calls a hook in between finds the
+ * gate closed and writes to the thread's other stream.
+ */
+#ifndef EMIT_EMIT_H
+#define EMIT_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena/arena.h"
+#include "arena/clock.h"
+#include "arena/record.h"
+#include "unweave.h"
+
+#define emit_likely(condition) __builtin_expect(!!(condition), 1)
+#define emit_unlikely(condition) __builtin_expect(!!(condition), 0)
+#define EMIT_COLD __attribute__((noinline, cold))
+
+/* The writing end of a stream. */
+struct emit_stream {
+	struct arena_stream *shared;
+	uint64_t *end;             /* of the current chunk; NULL before the first */
+	uint64_t tried;            /* records, written or lost: numbers the next one */
+	struct arena_chunk *chunk; /* the current one */
+	uint32_t number;           /* its number within the stream */
+	uint16_t index;            /* enum: ARENA_STREAM_* */
+	bool losing;               /* the record before this one found no room */
+};
+
+/* A thread. In memory of the process alone, which a child of fork() finds zeroed. */
+struct emit_thread {
+	alignas(128) struct unweave_priv_thread hot;
+	uint64_t quick;        /* the gate with which hooks may go the quick way; 0: none */
+	uint64_t quick_stacks; /* the same with the stacks of suspensions */
+	uint64_t keywords;
+	struct emit_stream main;
+	struct emit_stream aside;
+	struct arena_line *line;
+	uint64_t revision;       /* that it has adopted */
+	uint64_t aside_revision; /* of the last reset in its other stream */
+	uint32_t policy;         /* enum unweave_policy */
+	uint32_t index;          /* of its line */
+	bool compact; /* resumes and ends are both recorded: an end need not say of what */
+	bool aside_busy;
+	bool seen_before; /* it has emitted a reset already */
+};
+
+/* The process. Set once, when the arena is made; zero before. */
+struct emit_process {
+	struct arena_control *control; /* NULL: there is no arena */
+	struct arena_chunk *pool;
+	struct emit_thread *threads; /* one for each line */
+	uint64_t *alive;             /* nonzero; zeroed in a child of fork() */
+	enum arena_clock clock;
+};
+extern struct emit_process emit_process;
+
+/* Stands in for a thread that has not called a hook yet. Its gate stays closed. */
+extern struct emit_thread emit_nobody;
+/* Stands in for the thread that drains this very process: its hooks do nothing. */
+extern struct emit_thread emit_muted;
+
+/* An event on its way: what the slow ways need to know. */
+struct emit_request {
+	uint8_t kind;           /* enum record_kind; an end that is not innermost changes it */
+	uint8_t fields;         /* of `field`, that follow the task */
+	bool with_task;         /* whether the task is part of the record */
+	uint64_t keyword;       /* that selects it; 0: always */
+	uint64_t stack_keyword; /* that selects its stack */
+	uint64_t task;
+	uint64_t field[2];
+	const struct unweave_stack *stack; /* or NULL */
+	const char *text;                  /* NAME only: field[0] bytes */
+};
+
+static inline struct emit_thread *emit_self(void)
+{
+	return (struct emit_thread *)unweave_priv_self;
+}
+
+static inline bool emit_wants(const struct emit_thread *self, uint64_t task, uint64_t keyword)
+{
+	return self->keywords >> ((task & 1) * 32) & keyword;
+}
+
+static inline uint64_t *emit_at(const struct emit_stream *stream)
+{
+	return (uint64_t *)(uintptr_t)atomic_load_explicit(&stream->shared->at,
+							   memory_order_relaxed);
+}
+
+/* Where the next `words` words go; NULL if the chunk has no room for them. Gate closed. */
+static inline uint64_t *emit_room(const struct emit_stream *stream, size_t words)
+{
+	uint64_t *at = emit_at(stream);
+
+	return emit_likely((size_t)(stream->end - at) >= words) ? at : NULL;
+}
+
+/* Relaxed: with overwrite-oldest a drain may be reading, and throws away what it read. */
+static inline void emit_store(uint64_t *to, uint64_t word)
+{
+	__atomic_store_n(to, word, __ATOMIC_RELAXED);
+}
+
+static inline void emit_stamp(uint64_t *to, unsigned kind)
+{
+	emit_store(to, record_first_word(kind, clock_ticks(emit_process.clock)));
+}
+
+/* Shows all words before `end` to the drain. Pairs with A. */
+static inline void emit_publish(struct emit_stream *stream, uint64_t *end)
+{
+	stream->tried++;
+	atomic_store_explicit(&stream->shared->at, (uint64_t)(uintptr_t)end, memory_order_release);
+}
+
+/* The task that runs here; 0 if none does, or if it is too deep to be named. */
+static inline uint64_t emit_innermost(const struct unweave_priv_nest *nest)
+{
+	unsigned depth = 0;
+
+	if (emit_unlikely(nest->beyond))
+		return 0;
+	while (nest->tasks[depth])
+		depth++;
+	return depth ? nest->tasks[depth - 1] : 0;
+}
+
+/*
+ * Makes the arena, once, or finds out why there can be none. Returns whether
+ * there is one; a thread that comes while another makes it goes on without.
+ */
+bool emit_birth(void);
+
+/* Counts an event of a thread that has no line. */
+void emit_orphan(void);
+
+/* Forgets the parent's arena. In a child of fork(). */
+void emit_child(void);
+
+/* Has emit_thread_exit() called when the thread ends. */
+void emit_call_at_exit(struct emit_thread *self);
+void emit_thread_exit(void *self);
+
+/* Gives the calling thread a line and a place in emit_process.threads; NULL if there is none. */
+struct emit_thread *emit_register(void);
+
+/* Brings the thread up to date with the config: gate closed; returns the gate to open with. */
+uint64_t emit_adopt(struct emit_thread *self);
+
+/* Ids for new tasks, for the thread to give away. */
+void emit_refill(struct emit_thread *self);
+
+/* A task id for a thread without a line. */
+uint64_t emit_lone_task(void);
+
+/* Gives `site` its id, and its text to the arena; 0 if there is no room left. */
+uint32_t emit_site(struct unweave_site *site);
+
+/*
+ * Goes on in a new chunk, by the session's policy, and repeats the thread's
+ * nest there if something is missing before it. There is room for any record
+ * then; NULL if there is none. Gate closed.
+ */
+uint64_t *emit_turn(struct emit_thread *self, struct emit_stream *stream);
+
+/* Counts a record that found no room. */
+void emit_count_loss(struct emit_stream *stream);
+
+/* A reset because the session changed, unless there is no room: then the next chunk has one. */
+void emit_start_over(struct emit_thread *self, struct emit_stream *stream, enum unweave_reset why);
+
+/* A reset, and a replay of each run that the thread is inside of. There must be room. */
+void emit_reset(struct emit_thread *self, struct emit_stream *stream, enum unweave_reset why);
+/* Words that emit_reset() may need. */
+#define EMIT_RESET_WORDS (2 + 2 * UNWEAVE_PRIV_NEST)
+_Static_assert(EMIT_RESET_WORDS + RECORD_WORDS_MAX <= ARENA_CHUNK_WORDS,
+	       "emit_turn() keeps its word");
+
+/* The slow way of every hook. */
+void emit_slowly(const struct emit_request *request);
+
+/* The same for a new task; returns its id. */
+uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
+			 const struct unweave_stack *stack);
+
+#endif /* EMIT_EMIT_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sites: told to the arena at their first use, once, without a lock. */
+#include "emit/emit.h"
+
+#define SITE_TEXT_MAX 255 /* of each of its three texts */
+
+static uint32_t text_length(const char *text)
+{
+	return text ? (uint32_t)strnlen(text, SITE_TEXT_MAX) : 0;
+}
+
+static char *put_text(char *to, const char *text)
+{
+	uint32_t length = text_length(text);
+
+	memcpy(to, text ? text : "", length);
+	to[length] = '\0';
+	return to + length + 1;
+}
+
+/* Room at the end of the names; NULL if there is none. What is given is never taken back. */
+static struct arena_site *reserve(uint32_t bytes)
+{
+	struct arena_control *control = emit_process.control;
+	uint32_t used = atomic_load_explicit(&control->names_used, memory_order_relaxed);
+
+	do {
+		if (bytes > ARENA_NAMES_BYTES - used)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(&control->names_used, &used, used + bytes,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return (struct arena_site *)(arena_names(control) + used);
+}
+
+uint32_t emit_site(struct unweave_site *site)
+{
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	struct arena_site *entry;
+	uint32_t bytes;
+	char *at;
+
+	if (id)
+		return id;
+	bytes = (uint32_t)sizeof(*entry) + text_length(site->name) + text_length(site->function) +
+		text_length(site->file) + 3;
+	bytes = (bytes + 7) & ~7u;
+	entry = reserve(bytes);
+	if (!entry) {
+		atomic_fetch_add(&emit_process.control->names_lost, 1);
+		return 0;
+	}
+	/* Two threads may both come here for one site: it is told twice, under two ids. */
+	id = 1 + atomic_fetch_add(&emit_process.control->next_site, 1);
+	entry->id = id;
+	entry->line = site->line;
+	at = put_text((char *)(entry + 1), site->name);
+	at = put_text(at, site->function);
+	put_text(at, site->file);
+	/* Pairs with the acquire in the drain: the texts, before the size that shows them. */
+	atomic_store_explicit(&entry->bytes, bytes, memory_order_release);
+	__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+	return id;
+}
