@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/names.h"
+#include "cli/record.h"
+#include "cli/say.h"
+
+#define DEFAULT_OUTPUT "trace.unw"
+
+enum { OUTPUT = 1, PID, DETAIL, POLICY, BUFFER, DURATION, QUIET };
+
+static const struct option_entry entries[] = {
+	{OUTPUT, 'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given"},
+	{PID, 'p', "pid", "PID", "a running program, or what one left that died"},
+	{DETAIL, 0, "detail", "LEVEL", "samples, tasks or full, which is the default"},
+	{POLICY, 0, "policy", "POLICY", "when buffers are full: drop, overwrite or block"},
+	{BUFFER, 0, "buffer", "BYTES", "memory for the program's buffers, such as 32M"},
+	{DURATION, 0, "duration", "SECONDS", "stop after so long; the program goes on"},
+	{QUIET, 'q', "quiet", NULL, "no words about what was recorded"},
+	{0},
+};
+
+static bool read_detail(const char *value, enum unweave_detail *ret)
+{
+	for (unsigned i = UNWEAVE_DETAIL_SAMPLES; i <= UNWEAVE_DETAIL_FULL; i++)
+		if (strcmp(value, name_detail(i)) == 0) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static bool read_policy(const char *value, enum unweave_policy *ret)
+{
+	static const char *const names[] = {"drop", "overwrite", "block"};
+
+	for (unsigned i = UNWEAVE_POLICY_DROP; i <= UNWEAVE_POLICY_BLOCK; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+/* A number of bytes, with k, M or G behind it for powers of 1024. */
+static bool read_bytes(const char *value, uint64_t *ret)
+{
+	static const char units[] = "kMG";
+	char *end;
+	uint64_t number = strtoull(value, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (end == value || *value == '-' || (*end && (!unit || end[1])) ||
+	    number > UINT64_MAX >> shift)
+		return false;
+	*ret = number << shift;
+	return true;
+}
+
+static bool read_seconds(const char *value, uint64_t *ret)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (end == value || *end || !(seconds > 0) || seconds > 1e9)
+		return false;
+	*ret = (uint64_t)(seconds * 1e9);
+	return true;
+}
+
+/* One option into the plan; EXIT_OK, or how to exit. */
+static int apply(struct options *options, int id, struct record_plan *plan)
+{
+	uint64_t number;
+
+	switch (id) {
+	case OUTPUT:
+		plan->output = options->value;
+		return EXIT_OK;
+	case PID:
+		if (!options_number(options, &number) || !number || number > INT32_MAX)
+			return options_bad_value(options, "a process id");
+		plan->pid = (uint32_t)number;
+		return EXIT_OK;
+	case DETAIL:
+		if (!read_detail(options->value, &plan->detail))
+			return options_bad_value(options, "samples, tasks or full");
+		return EXIT_OK;
+	case POLICY:
+		if (!read_policy(options->value, &plan->policy))
+			return options_bad_value(options, "drop, overwrite or block");
+		return EXIT_OK;
+	case BUFFER:
+		if (!read_bytes(options->value, &plan->buffer_bytes))
+			return options_bad_value(options, "a size such as 32M");
+		return EXIT_OK;
+	case DURATION:
+		if (!read_seconds(options->value, &plan->duration_ns))
+			return options_bad_value(options, "a number of seconds");
+		return EXIT_OK;
+	default:
+		plan->quiet = true;
+		return EXIT_OK;
+	}
+}
+
+static int run(struct options *options)
+{
+	struct record_plan plan = {.output = DEFAULT_OUTPUT};
+	struct diag diag = {.text = "out of memory"};
+	int id, r;
+
+	while ((id = options_next(options)) > 0) {
+		r = apply(options, id, &plan);
+		if (r != EXIT_OK)
+			return r;
+	}
+	if (id < 0)
+		return options->status;
+	if (!plan.pid == !options->operand_count) {
+		say_error(NULL, plan.pid ? "record: a process id and a command are two things"
+					 : "record: which program?");
+		say_hint("unweave record -p PID, or unweave record -- COMMAND [ARGUMENT]...");
+		return EXIT_USAGE;
+	}
+	plan.command = options->operands;
+	r = record_run(&plan, &diag);
+	if (r < 0) {
+		say_diag(NULL, &diag);
+		return EXIT_FAILED;
+	}
+	return r;
+}
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.arguments = "(-p PID | [--] COMMAND [ARGUMENT]...)",
+	.summary = "Record what the tasks of a program do",
+	.details = "The program must carry libunweave. Records until it ends, or Ctrl-C;\n"
+		   "passes its exit status on.\n",
+	.options = entries,
+	.command_follows = true,
+	.run = run,
+};

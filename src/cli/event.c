@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/event.h"
+
+#include <inttypes.h>
+
+#include "cli/names.h"
+#include "cli/say.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NAME_WIDTH 15 /* the longest that a thread's name can be */
+
+static const struct reader_site *site_of(const struct reader *reader, uint64_t id)
+{
+	return id && id <= UINT32_MAX ? reader_site(reader, (uint32_t)id) : NULL;
+}
+
+static void show_site(FILE *to, const struct reader *reader, uint64_t id)
+{
+	const struct reader_site *site = site_of(reader, id);
+
+	if (!id)
+		return;
+	fprintf(to, "  site ");
+	if (!site) {
+		fprintf(to, "%" PRIu64, id);
+		return;
+	}
+	say_text(to, site->name[0] ? site->name : site->function);
+	if (site->file[0]) {
+		fprintf(to, " (");
+		say_text(to, site->file);
+		fprintf(to, ":%" PRIu32 ")", site->line);
+	}
+}
+
+static void show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
+{
+	if (!whole) {
+		fprintf(to, "  stack of %" PRIu32, frame->depth);
+		return;
+	}
+	fprintf(to, "  stack");
+	for (; frame; frame = frame->awaiter) {
+		if (frame->kind == UNWEAVE_FRAME_OMITTED)
+			fprintf(to, " ... %" PRIu64 " frames left out ...", frame->address);
+		else
+			fprintf(to, " %#" PRIx64, frame->address);
+		if (frame->state)
+			fprintf(to, ":%" PRId32, frame->state);
+	}
+}
+
+static void show_waker(FILE *to, const struct unweave_event *event)
+{
+	if (event->value != UNWEAVE_SOURCE_TASK)
+		fprintf(to, "  by %s", name_source(event->value));
+	else if (!event->other)
+		fprintf(to, "  by thread");
+	if (event->other)
+		fprintf(to, "  by task %" PRIu64, event->other);
+}
+
+/* What this kind of event has to say besides its task. */
+static void show_details(FILE *to, const struct reader *reader, const struct unweave_event *event)
+{
+	switch (event->kind) {
+	case UNWEAVE_EVENT_CREATE:
+		if (event->other)
+			fprintf(to, "  parent %" PRIu64, event->other);
+		show_site(to, reader, event->value);
+		break;
+	case UNWEAVE_EVENT_COMPLETE:
+		fprintf(to, "  %s", name_status(event->value));
+		break;
+	case UNWEAVE_EVENT_WAKE:
+		show_waker(to, event);
+		break;
+	case UNWEAVE_EVENT_UNWIND:
+		fprintf(to, "  %" PRIu64 " frames, %s", event->value >> 1,
+			event->value & 1 ? "handled" : "not handled");
+		break;
+	case UNWEAVE_EVENT_NAME:
+		fprintf(to, "  \"");
+		say_text(to, event->text ? event->text : "");
+		fprintf(to, "\"");
+		break;
+	case UNWEAVE_EVENT_RESET:
+		fprintf(to, "  %s", name_reset(event->value));
+		break;
+	case UNWEAVE_EVENT_LOST:
+		fprintf(to, "  %" PRIu64 " events: %s", event->value,
+			name_loss_reason(event->other));
+		break;
+	default:
+		break;
+	}
+}
+
+void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,
+		bool stacks)
+{
+	const struct reader_thread *thread = reader_thread(reader, event->thread);
+	uint64_t time = event->time - reader_summary(reader)->first;
+	int width;
+
+	fprintf(to, "%5" PRIu64 ".%09u  %3" PRIu32 " ", time / NS_PER_S,
+		(unsigned)(time % NS_PER_S), event->thread);
+	width = say_text(to, thread ? thread->name : "");
+	fprintf(to, "%*s  ", width < NAME_WIDTH ? NAME_WIDTH - width : 0, "");
+	if (event->task)
+		fprintf(to, "%-14s  %" PRIu64, name_kind(event->kind), event->task);
+	else
+		fprintf(to, "%s", name_kind(event->kind));
+	show_details(to, reader, event);
+	if (event->stack)
+		show_stack(to, event->stack, stacks);
+	if (event->flags & UNWEAVE_EVENT_ASIDE)
+		fprintf(to, "  (aside)");
+	if (event->flags & UNWEAVE_EVENT_TIME_UNKNOWN)
+		fprintf(to, "  (time unknown)");
+	putc_unlocked('\n', to);
+}
+
+static void json_site(struct json *json, const struct reader *reader, uint64_t id)
+{
+	const struct reader_site *site = site_of(reader, id);
+
+	if (!id)
+		return;
+	json_open(json, "site", '{');
+	json_number(json, "id", id);
+	if (site) {
+		json_text(json, "name", site->name);
+		json_text(json, "function", site->function);
+		json_text(json, "file", site->file);
+		json_number(json, "line", site->line);
+	}
+	json_close(json, '}');
+}
+
+static void json_stack(struct json *json, const struct unweave_frame *frame)
+{
+	json_open(json, "stack", '[');
+	for (; frame; frame = frame->awaiter) {
+		json_open(json, NULL, '{');
+		if (frame->kind == UNWEAVE_FRAME_OMITTED)
+			json_number(json, "omitted", frame->address);
+		else
+			json_address(json, "address", frame->address);
+		if (frame->state)
+			json_signed(json, "state", frame->state);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void json_details(struct json *json, const struct reader *reader,
+			 const struct unweave_event *event)
+{
+	switch (event->kind) {
+	case UNWEAVE_EVENT_CREATE:
+		if (event->other)
+			json_number(json, "parent", event->other);
+		json_site(json, reader, event->value);
+		break;
+	case UNWEAVE_EVENT_COMPLETE:
+		json_text(json, "status", name_status(event->value));
+		break;
+	case UNWEAVE_EVENT_WAKE:
+		json_text(json, "source", name_source(event->value));
+		if (event->other)
+			json_number(json, "waker", event->other);
+		break;
+	case UNWEAVE_EVENT_UNWIND:
+		json_number(json, "frames", event->value >> 1);
+		json_bool(json, "handled", event->value & 1);
+		break;
+	case UNWEAVE_EVENT_NAME:
+		json_text(json, "name", event->text ? event->text : "");
+		break;
+	case UNWEAVE_EVENT_RESET:
+		json_text(json, "reason", name_reset(event->value));
+		break;
+	case UNWEAVE_EVENT_LOST:
+		json_number(json, "events", event->value);
+		json_text(json, "cause", name_loss(event->other));
+		break;
+	default:
+		break;
+	}
+}
+
+void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event)
+{
+	const struct reader_thread *thread = reader_thread(reader, event->thread);
+
+	json_open(json, NULL, '{');
+	json_number(json, "time", event->time);
+	json_number(json, "thread", event->thread);
+	if (thread && thread->tid)
+		json_number(json, "tid", thread->tid);
+	json_text(json, "kind", name_kind(event->kind));
+	if (event->task)
+		json_number(json, "task", event->task);
+	json_details(json, reader, event);
+	if (event->stack)
+		json_stack(json, event->stack);
+	if (event->flags & UNWEAVE_EVENT_ASIDE)
+		json_bool(json, "aside", true);
+	if (event->flags & UNWEAVE_EVENT_TIME_UNKNOWN)
+		json_bool(json, "time_unknown", true);
+	json_close(json, '}');
+	json_line(json);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One event in words, or as JSON. */
+#ifndef CLI_EVENT_H
+#define CLI_EVENT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/json.h"
+#include "trace/reader.h"
+
+/* One line; `stacks` adds the addresses of the event's chain. */
+void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,
+		bool stacks);
+
+/* One object, with all that the event says. */
+void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event);
+
+#endif /* CLI_EVENT_H */

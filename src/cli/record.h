@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording, once it is clear what: a running program, or one that is started for it. */
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unweave.h"
+#include "util/diag.h"
+
+struct record_plan {
+	const char *output;
+	uint32_t pid;   /* 0: start `command` */
+	char **command; /* ended by NULL */
+	enum unweave_detail detail;
+	enum unweave_policy policy;
+	uint64_t buffer_bytes; /* 0: the default */
+	uint64_t duration_ns;  /* 0: until the program ends, or Ctrl-C */
+	bool quiet;            /* no words about what was recorded */
+};
+
+/*
+ * Records. Returns 0, or the exit status of a program that was started for it
+ * (128 + signal if one ended it); -errno with `diag` filled if nothing could be
+ * recorded.
+ */
+int record_run(const struct record_plan *plan, struct diag *diag);
+
+#endif /* CLI_RECORD_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/tasks.h"
+
+#include <stdlib.h>
+
+#define PAGE_TASKS 512u
+#define PAGES_MAX (1u << 19) /* some 100 MB */
+
+struct tasks_page {
+	uint64_t bits[TASKS_MARKS][PAGE_TASKS / 64];
+};
+
+int tasks_init(struct tasks *tasks)
+{
+	*tasks = (struct tasks){0};
+	return map_init(&tasks->index, PAGES_MAX);
+}
+
+void tasks_fini(struct tasks *tasks)
+{
+	map_fini(&tasks->index);
+	free(tasks->pages);
+	*tasks = (struct tasks){0};
+}
+
+static struct tasks_page *page_new(struct tasks *tasks, uint64_t number)
+{
+	if (tasks->count == tasks->capacity) {
+		uint32_t capacity = tasks->capacity ? tasks->capacity * 2 : 16;
+		struct tasks_page *pages = reallocarray(tasks->pages, capacity, sizeof(*pages));
+
+		if (!pages)
+			return NULL;
+		tasks->pages = pages;
+		tasks->capacity = capacity;
+	}
+	if (map_put(&tasks->index, number, tasks->count) < 0)
+		return NULL;
+	tasks->pages[tasks->count] = (struct tasks_page){0};
+	return &tasks->pages[tasks->count++];
+}
+
+static void set(struct tasks *tasks, struct tasks_page *page, uint64_t task, enum tasks_mark mark)
+{
+	uint64_t *word = &page->bits[mark][task % PAGE_TASKS / 64];
+	uint64_t bit = UINT64_C(1) << task % 64;
+
+	tasks->marked[mark] += !(*word & bit);
+	*word |= bit;
+}
+
+void tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark)
+{
+	uint32_t *found = map_find(&tasks->index, task / PAGE_TASKS);
+	struct tasks_page *page =
+		found ? &tasks->pages[*found] : page_new(tasks, task / PAGE_TASKS);
+
+	if (!page) {
+		tasks->full = true;
+		return;
+	}
+	set(tasks, page, task, TASKS_SEEN);
+	set(tasks, page, task, mark);
+}

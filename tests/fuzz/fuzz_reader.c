@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes at all as a trace: the reader must end, must not read outside of
+ * them, and must keep what it promises about what it gives.
+ *
+ * Checksums would keep nearly all inputs out. So each is read twice: as it is,
+ * and with the checksums of what looks like a block made right.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+#include "util/hash.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+#define EVENTS_MOST 2000000u
+
+static void must(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void on_fault(void *data, const struct reader_fault *fault)
+{
+	uint64_t *faults = data;
+
+	must(fault->what && fault->what[0]);
+	++*faults;
+}
+
+static void check_event(const struct unweave_event *event)
+{
+	uint32_t depth = event->stack ? event->stack->depth : 0;
+
+	must(event->kind >= UNWEAVE_EVENT_CREATE && event->kind <= UNWEAVE_EVENT_LOST);
+	for (const struct unweave_frame *frame = event->stack; frame; frame = frame->awaiter) {
+		must(frame->depth == depth-- && frame->id && frame->kind <= UNWEAVE_FRAME_OMITTED);
+		/* Chains share their frames: to walk all of all would take for ever. */
+		if (depth % 64 == 0 && depth > 1000)
+			break;
+	}
+	must(!event->text || strlen(event->text) <= FORMAT_PAYLOAD_MAX);
+}
+
+/* Reads up to the end; returns the number of events and the time of one in the middle. */
+static uint64_t read_all(struct reader *reader, uint64_t from, uint64_t to, uint64_t *ret_middle)
+{
+	struct unweave_event event;
+	uint64_t count = 0, last = from;
+
+	while (count < EVENTS_MOST && reader_next(reader, &event, NULL) == 0) {
+		must(event.time >= last && (event.time < to || to == UINT64_MAX));
+		last = event.time;
+		check_event(&event);
+		count++;
+		if ((count & (count - 1)) == 0)
+			*ret_middle = event.time;
+	}
+	return count;
+}
+
+static void read_trace(int fd)
+{
+	struct reader *reader = NULL;
+	uint64_t faults = 0, middle = 0, count, again;
+	struct diag diag;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (reader_open(&reader, path, on_fault, &faults, &diag) < 0) {
+		must(diag.text[0]);
+		return;
+	}
+	count = read_all(reader, 0, UINT64_MAX, &middle);
+	must(reader_summary(reader)->faults == faults);
+	for (uint32_t i = 0; i < reader_thread_count(reader); i++)
+		must(reader_thread(reader, reader_thread_at(reader, i)->thread) ==
+		     reader_thread_at(reader, i));
+	must(reader_seek(reader, middle, UINT64_MAX, &diag) == 0);
+	again = read_all(reader, middle, UINT64_MAX, &(uint64_t){0});
+	/* Without a fault, both halves are the whole. */
+	if (!faults && count < EVENTS_MOST && middle) {
+		must(reader_seek(reader, 0, middle, &diag) == 0);
+		must(again + read_all(reader, 0, middle, &(uint64_t){0}) == count);
+	}
+	reader_free(reader);
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+	for (unsigned i = 0; i < 4; i++)
+		at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void repair(uint8_t *bytes, size_t length)
+{
+	size_t at = FORMAT_FILE_HEADER_BYTES;
+
+	if (length >= at) {
+		memcpy(bytes, FORMAT_MAGIC, 8);
+		put_u32(bytes + 8, FORMAT_VERSION);
+		put_u32(bytes + 12, FORMAT_FILE_HEADER_BYTES);
+	}
+	while (length >= FORMAT_BLOCK_HEADER_BYTES && at <= length - FORMAT_BLOCK_HEADER_BYTES) {
+		uint8_t *block = bytes + at;
+		size_t left = length - at - FORMAT_BLOCK_HEADER_BYTES;
+		uint32_t stored = get_u32(block + 8);
+
+		if (get_u32(block) != FORMAT_BLOCK_MAGIC) {
+			at += FORMAT_BLOCK_ALIGN;
+			continue;
+		}
+		if (stored > left) {
+			stored = (uint32_t)left;
+			put_u32(block + 8, stored);
+		}
+		if (block[5] == BLOCK_PLAIN)
+			put_u32(block + 12, stored);
+		put_u32(block + 52, (uint32_t)hash_xxh64(block + 64, stored, 0));
+		put_u32(block + 60, (uint32_t)hash_xxh64(block, 60, 0));
+		at += (FORMAT_BLOCK_HEADER_BYTES + (size_t)stored + 7) & ~(size_t)7;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	static int fd = -1;
+	uint8_t *copy = malloc(length + 1);
+
+	if (fd < 0)
+		fd = memfd_create("trace", MFD_CLOEXEC);
+	must(copy && fd >= 0);
+	must(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, length, 0) == (ssize_t)length);
+	read_trace(fd);
+	memcpy(copy, bytes, length);
+	repair(copy, length);
+	must(pwrite(fd, copy, length, 0) == (ssize_t)length);
+	read_trace(fd);
+	free(copy);
+	return 0;
+}
