@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. The build itself is Meson's: see meson.build.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-print-directory
+.PHONY: all help demo check check-fresh bench asan tsan fuzz amalgamation install format clean
+
+packages-%:
+	@tools/install-packages $(subst -, ,$*)
+
+build/build.ninja: | packages-build
+	@meson setup build >/dev/null || { cat build/meson-logs/meson-log.txt; exit 1; }
+
+all: packages-build build/build.ninja ## build everything under build/, the tool as build/unweave
+	@if [ -t 1 ]; then ninja -C build; else ninja --quiet -C build; fi
+
+demo: all ## trace a small program and show what is in the trace
+	build/unweave record -o build/demo.unw -- build/examples/demo
+	build/unweave info build/demo.unw
+	@echo 'One request of it, from its creation to its end:'
+	build/unweave dump --stacks --task 24 build/demo.unw
+
+check: packages-build-check ## build and pass every test
+	@tools/run-checks
+
+check-fresh: packages-fresh ## make demo and make check in a minimal Debian 12 (root only)
+	@tools/check-fresh
+
+bench: packages-build-bench all ## measure against the budgets; writes build/bench.json
+	@# LTTng may have been missing when the build was set up.
+	@[ -e build/bench/bench_lttng.so ] || { meson setup --reconfigure build >/dev/null && ninja -C build; }
+	@build/bench/bench
+
+asan: packages-build-check ## the tests under AddressSanitizer and UBSan
+	@tools/run-checks asan
+
+tsan: packages-build-check ## the tests under ThreadSanitizer
+	@tools/run-checks tsan
+
+fuzz: packages-build-check ## each fuzzer for FUZZ_SECONDS
+	@tools/run-fuzzers $(FUZZ_SECONDS)
+
+amalgamation: all ## the library as build/amalgamation/unweave.c and unweave.h
+	@ninja --quiet -C build amalgamation
+
+install: all ## install under PREFIX (/usr/local), inside of DESTDIR
+	@meson configure build -Dprefix="$(PREFIX)"
+	@ninja -C build >/dev/null
+	@meson install -C build --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
+
+format: packages-check ## give the sources their format
+	@tools/check-format --fix
+
+clean: ## remove build/
+	@rm -rf --one-file-system build
+
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16

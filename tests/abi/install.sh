@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs that find the installed library through pkg-config and CMake.
+# usage: install.sh BUILD
+set -u
+
+root=$(dirname "$0")/../..
+# shellcheck source=tests/abi/tap.sh
+. "$root/tests/abi/tap.sh"
+build=$1
+destination=$work/root
+
+by_pkg_config()
+{
+	pc=$(find "$destination" -name unweave.pc) || return 1
+	flags=$(PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$destination pkg-config --cflags --libs unweave) ||
+		return 1
+	# shellcheck disable=SC2086 # a list of words
+	cc -o "$work/use" "$root/tests/abi/use.c" $flags
+}
+
+by_cmake()
+{
+	config=$(find "$destination" -name unweave-config.cmake) || return 1
+	cmake -S "$root/tests/abi/cmake" -B "$work/cmake" -Dunweave_DIR="${config%/*}" &&
+		cmake --build "$work/cmake"
+}
+
+runs()
+{
+	library=$(find "$destination" -name libunweave.so) || return 1
+	LD_LIBRARY_PATH=${library%/*} "$@"
+}
+
+records_itself()
+{
+	tool=$(find "$destination" -path '*/bin/unweave')
+	UNWEAVE_TRACE=$work/use.unw runs "$1" && "$tool" verify "$work/use.unw" &&
+		"$tool" dump "$work/use.unw" | grep -q request
+}
+
+is_there()
+{
+	find "$destination" -name "$1" | grep .
+}
+
+try "everything is installed into DESTDIR" meson install -C "$build" --no-rebuild --destdir "$destination"
+for file in unweave unweave.h event.h libunweave.so.0 libunweave.a unweave.1; do
+	try "$file is installed" is_there "$file"
+done
+try "a program builds by pkg-config" by_pkg_config
+try "it records itself" records_itself "$work/use"
+try "programs build by CMake" by_cmake
+try "the one with the shared library records itself" records_itself "$work/cmake/shared"
+try "the one with the static library records itself" records_itself "$work/cmake/static"
+finish
