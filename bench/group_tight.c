@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks back to back, without work between them: emit.*, hook.off.ns, pair.*
+ * and task.new_end.
+ *
+ * Nobody drains here. The thread's chunk is made empty again every few records,
+ * so that what is timed is the hook, with its chunk in the nearest cache; what
+ * the hand-off and colder lines cost shows in the rows of the run loop. A clock
+ * read is an out-of-line call that reads the clock of the hooks, in a loop of
+ * the same shape.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "level.h"
+#include "rows.h"
+#include "workload.h"
+
+#define BLOCK 40u  /* operations between two recycles: the largest fill two thirds of a chunk */
+#define BLOCKS 16u /* in a repetition */
+#define PICKS (1u << 16)
+#define STACKS 512u
+
+struct tight {
+	uint16_t picks[PICKS]; /* task << 9 | leaf */
+	uint64_t tasks[WORKLOAD_HOT];
+	uint64_t leaves[STACKS];
+	uint64_t frames[32];
+	struct rng rng;
+};
+
+static __attribute__((noinline)) uint64_t read_clock(void)
+{
+	return clock_ticks(BENCH_CLOCK);
+}
+
+static __attribute__((noinline)) uint64_t read_plain_clock(void)
+{
+	return clock_raw();
+}
+
+/* A loop over an operation, which may use `task` and `leaf`. */
+#define LOOP(name, ...)                                                                            \
+	static void name(const struct tight *tight, const uint16_t *picks)                         \
+	{                                                                                          \
+		for (uint32_t block = 0; block < BLOCKS; block++) {                                \
+			for (uint32_t i = 0; i < BLOCK; i++, picks++) {                            \
+				uint64_t task = tight->tasks[*picks / STACKS];                     \
+				const uint64_t *leaf = &tight->leaves[*picks % STACKS];            \
+                                                                                                   \
+				(void)leaf;                                                        \
+				bench_use(task);                                                   \
+				__VA_ARGS__;                                                       \
+			}                                                                          \
+			level_recycle();                                                           \
+		}                                                                                  \
+	}
+
+LOOP(loop_clock, bench_use(read_clock()))
+LOOP(loop_plain_clock, bench_use(read_plain_clock()))
+LOOP(loop_wake, unweave_task_wake(task, UNWEAVE_SOURCE_TASK))
+LOOP(loop_pair, unweave_task_resume(task); unweave_task_suspend(task))
+LOOP(loop_leaf, struct unweave_stack stack = {leaf, NULL, 1, 7}; unweave_task_resume(task);
+     unweave_task_suspend_stack(task, &stack))
+LOOP(loop_stack8, struct unweave_stack stack = {tight->frames, NULL, 8, 0};
+     unweave_task_resume(task); unweave_task_suspend_stack(task, &stack))
+LOOP(loop_stack32, struct unweave_stack stack = {tight->frames, NULL, 32, 0};
+     unweave_task_resume(task); unweave_task_suspend_stack(task, &stack))
+LOOP(loop_leave, unweave_task_resume(task); unweave_task_leave(task, NULL))
+LOOP(loop_new_end, uint64_t born = unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, task, NULL);
+     unweave_task_complete(born, UNWEAVE_OK))
+
+enum { CLOCK, EVENT, OFF, SAMPLES, PAIR, LEAF, STACK8, STACK32, LEAVE, NEW_END, VARIANTS };
+
+static const struct {
+	enum level level;
+	void (*loop)(const struct tight *tight, const uint16_t *picks);
+} variants[VARIANTS] = {
+	[CLOCK] = {LEVEL_OFF, loop_clock},    [EVENT] = {LEVEL_FULL, loop_wake},
+	[OFF] = {LEVEL_OFF, loop_pair},       [SAMPLES] = {LEVEL_SAMPLES, loop_pair},
+	[PAIR] = {LEVEL_TASKS, loop_pair},    [LEAF] = {LEVEL_FULL, loop_leaf},
+	[STACK8] = {LEVEL_FULL, loop_stack8}, [STACK32] = {LEVEL_FULL, loop_stack32},
+	[LEAVE] = {LEVEL_TASKS, loop_leave},  [NEW_END] = {LEVEL_TASKS, loop_new_end},
+};
+
+static double measure(void *context, uint32_t variant, uint32_t repetition)
+{
+	struct tight *tight = context;
+	const uint16_t *picks = tight->picks + rng_below(&tight->rng, PICKS - BLOCK * BLOCKS);
+	void (*loop)(const struct tight *, const uint16_t *) = variants[variant].loop;
+	uint64_t start;
+
+	(void)repetition;
+	if (variant == CLOCK && emit_process.clock != BENCH_CLOCK)
+		loop = loop_plain_clock;
+	level_set(variants[variant].level);
+	loop(tight, picks);
+	start = clock_raw();
+	loop(tight, picks);
+	return (double)(clock_raw() - start) / (BLOCK * BLOCKS);
+}
+
+static struct tight *tight_new(struct rng *rng)
+{
+	struct tight *tight = calloc(1, sizeof(*tight));
+
+	if (!tight)
+		return NULL;
+	for (uint32_t i = 0; i < PICKS; i++)
+		tight->picks[i] = (uint16_t)rng_below(rng, WORKLOAD_HOT * STACKS);
+	for (uint32_t i = 0; i < WORKLOAD_HOT; i++)
+		tight->tasks[i] = unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL);
+	for (uint32_t i = 0; i < STACKS; i++)
+		tight->leaves[i] = 0x401000 + i * 52;
+	for (uint32_t i = 0; i < 32; i++)
+		tight->frames[i] = 0x501000 + i * 52;
+	tight->rng.state = rng_next(rng);
+	return tight;
+}
+
+/* In clock reads of the same run. */
+static void set_ratio(const char *name, const struct samples *samples, uint32_t variant)
+{
+	rows_set(name, samples_best(samples, variant) / samples_best(samples, CLOCK),
+		 samples_median(samples, variant) / samples_median(samples, CLOCK));
+	rows_note(name, "%.2f ns, %.2f", samples_best(samples, variant),
+		  samples_median(samples, variant));
+}
+
+/* An event, and what the frames add to a suspension. */
+static void set_stack(const char *name, const struct samples *samples, uint32_t variant)
+{
+	double best = samples_best(samples, EVENT) + samples_best(samples, variant) -
+		      samples_best(samples, PAIR);
+	double median = samples_median(samples, EVENT) + samples_difference(samples, variant, PAIR);
+
+	rows_set(name, best / samples_best(samples, CLOCK),
+		 median / samples_median(samples, CLOCK));
+	rows_note(name, "%.2f ns, %.2f", best, median);
+}
+
+static void report(const struct samples *samples)
+{
+	set_ratio("emit.event.x_clock", samples, EVENT);
+	rows_note("emit.event.x_clock", "%.2f ns, %.2f; call + clock read %.2f, %.2f",
+		  samples_best(samples, EVENT), samples_median(samples, EVENT),
+		  samples_best(samples, CLOCK), samples_median(samples, CLOCK));
+	set_stack("emit.stack8.x_clock", samples, STACK8);
+	set_stack("emit.stack32.x_clock", samples, STACK32);
+	rows_set("hook.off.ns", samples_best(samples, OFF) / 2, samples_median(samples, OFF) / 2);
+	rows_note("hook.off.ns", "half a pair, with the loop around it");
+	rows_set("pair.samples.ns", samples_best(samples, SAMPLES),
+		 samples_median(samples, SAMPLES));
+	rows_note("pair.samples.ns", "with the loop around it");
+	set_ratio("pair.tasks.x_clock", samples, PAIR);
+	set_ratio("pair.full8.x_clock", samples, LEAF);
+	set_ratio("pair.loop.tasks.x_clock", samples, LEAVE);
+	set_ratio("task.new_end.x_clock", samples, NEW_END);
+}
+
+int group_tight(struct bench *bench)
+{
+	struct tight *tight = tight_new(&bench->rng);
+	struct samples samples;
+	int r;
+
+	if (!tight)
+		return -ENOMEM;
+	if (!emit_process.control) {
+		bench_complain("%s", unweave_status());
+		free(tight);
+		return -ENOTSUP;
+	}
+	level_give_chunks();
+	r = samples_take(&samples, VARIANTS, bench_amount(bench, 20001, 201), measure, tight,
+			 &bench->rng);
+	if (r >= 0) {
+		report(&samples);
+		samples_fini(&samples);
+	}
+	level_set(LEVEL_OFF);
+	free(tight);
+	return r;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "unweave.h"
+
+#define STEPS (1u << 20)
+#define IDLE_EVERY 1000u
+#define CODE UINT64_C(0x401000) /* where the frames seem to be */
+
+_Static_assert(sizeof(struct job) == 512, "jobs lie on lines of their own");
+
+/* Every address differs, and is at least a few instructions from its neighbours. */
+static uint64_t draw_address(struct rng *rng)
+{
+	return CODE + rng_below(rng, 1u << 20) * UINT64_C(4);
+}
+
+static void draw_jobs(struct workload *workload, struct rng *rng)
+{
+	uint64_t outer[WORKLOAD_ROOTS][WORKLOAD_DEPTH];
+
+	for (uint32_t root = 0; root < WORKLOAD_ROOTS; root++) {
+		for (uint32_t i = 1; i < WORKLOAD_DEPTH; i++)
+			outer[root][i] = draw_address(rng);
+		for (uint32_t i = 0; i < WORKLOAD_LEAVES; i++)
+			workload->leaves[root][i] = draw_address(rng);
+		outer[root][0] = workload->leaves[root][0];
+	}
+	for (uint32_t i = 0; i < workload->count; i++) {
+		struct job *job = &workload->jobs[i];
+
+		job->root = rng_below(rng, WORKLOAD_ROOTS);
+		memcpy(job->frames, outer[job->root], sizeof(job->frames));
+		for (unsigned s = 0; s < 8; s++)
+			job->state[s] = rng_next(rng) | 1;
+		job->task = unweave_task_new(UNWEAVE_SITE("bench"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+	}
+}
+
+static void draw_order(struct workload *workload, struct rng *rng)
+{
+	uint32_t *order = workload->order;
+	uint32_t done = 0;
+
+	while (done < STEPS) {
+		uint32_t round = STEPS - done < workload->count ? STEPS - done : workload->count;
+
+		for (uint32_t i = 0; i < round; i++)
+			order[done + i] = i << 3 | rng_below(rng, WORKLOAD_LEAVES);
+		rng_shuffle(rng, order + done, round);
+		done += round;
+	}
+}
+
+/* The same sum each time: half to one and a half of `mean`, evenly, in any order. */
+static void draw_rounds(struct workload *workload, double mean, struct rng *rng)
+{
+	for (uint32_t i = 0; i < workload->slice; i++)
+		workload->rounds[i] = (uint32_t)(mean * (0.5 + (i + 0.5) / workload->slice) + 0.5);
+	rng_shuffle(rng, workload->rounds, workload->slice);
+}
+
+int workload_init(struct workload *workload, uint32_t count, uint32_t slice, struct rng *rng)
+{
+	memset(workload, 0, sizeof(*workload));
+	workload->count = count;
+	workload->slice = slice;
+	workload->steps = STEPS;
+	workload->jobs = aligned_alloc(sizeof(struct job), count * sizeof(struct job));
+	workload->order = calloc(STEPS, sizeof(*workload->order));
+	workload->rounds = calloc(slice, sizeof(*workload->rounds));
+	if (!workload->jobs || !workload->order || !workload->rounds) {
+		workload_fini(workload);
+		return -ENOMEM;
+	}
+	memset(workload->jobs, 0, count * sizeof(struct job));
+	draw_jobs(workload, rng);
+	draw_order(workload, rng);
+	return 0;
+}
+
+void workload_fini(struct workload *workload)
+{
+	free(workload->jobs);
+	free(workload->order);
+	free(workload->rounds);
+	memset(workload, 0, sizeof(*workload));
+}
+
+/* Eight chains that do not wait for each other. */
+static __attribute__((noinline)) void work(struct job *job, uint32_t rounds)
+{
+	uint64_t a = job->state[0], b = job->state[1], c = job->state[2], d = job->state[3];
+	uint64_t e = job->state[4], f = job->state[5], g = job->state[6], h = job->state[7];
+
+	for (; rounds; rounds--) {
+		a = a * 5 + 1;
+		b = (b << 7 | b >> 57) + rounds;
+		c ^= rounds;
+		d += d >> 3;
+		e = (e << 9 | e >> 55) ^ rounds;
+		f *= UINT64_C(0x9e3779b97f4a7c15);
+		g -= g >> 5;
+		h = h * 9 + rounds;
+	}
+	job->state[0] = a, job->state[1] = b, job->state[2] = c, job->state[3] = d;
+	job->state[4] = e, job->state[5] = f, job->state[6] = g, job->state[7] = h;
+}
+
+/*
+ * What no recorder can do without: two calls, one clock read, three words
+ * stored and a cursor moved after each. In memory of its own, that nobody takes
+ * away; without a look at whether it is wanted, has room, or is interrupted.
+ */
+static struct {
+	uint64_t words[2048];
+	uint32_t at;
+} least;
+
+static __attribute__((noinline)) void least_resume(uint64_t task)
+{
+	least.words[least.at] = clock_ticks(BENCH_CLOCK) << 8;
+	least.words[least.at + 1] = task;
+	__atomic_store_n(&least.at, (least.at + 2) % 2046, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) void least_leave(void)
+{
+	least.words[least.at] = 1;
+	__atomic_store_n(&least.at, least.at + 1, __ATOMIC_RELEASE);
+}
+
+static inline void begin_run(const struct job *job, enum workload_hooks hooks)
+{
+	if (hooks == HOOKS_CLOCKS)
+		bench_use(clock_ticks(BENCH_CLOCK));
+	else if (hooks == HOOKS_LEAST)
+		least_resume(job->task);
+	else if (hooks == HOOKS_REAL)
+		unweave_task_resume(job->task);
+}
+
+/* The stack is there whatever is recorded: the loop does not know. */
+static inline void end_run(const struct job *job, enum workload_hooks hooks)
+{
+	struct unweave_stack stack = {job->frames, NULL, 1, WORKLOAD_DEPTH - 1};
+
+	if (hooks == HOOKS_CLOCKS)
+		bench_use(clock_ticks(BENCH_CLOCK));
+	else if (hooks == HOOKS_LEAST)
+		least_leave();
+	else if (hooks == HOOKS_REAL)
+		unweave_task_leave(job->task, &stack);
+}
+
+/* One loop for each way to call the hooks: `hooks` is a constant in each. */
+static inline __attribute__((always_inline)) void run(struct workload *workload, uint32_t runs,
+						      uint32_t first, enum workload_hooks hooks)
+{
+	uint32_t slice = workload->slice, steps = workload->steps;
+	uint32_t at = workload->at, round = first % slice;
+	uint32_t idle = IDLE_EVERY;
+
+	for (uint32_t i = 0; i < runs; i++) {
+		uint32_t step = workload->order[at];
+		struct job *job = &workload->jobs[step >> 3];
+
+		begin_run(job, hooks);
+		work(job, workload->rounds[round]);
+		job->frames[0] = workload->leaves[job->root][step & 7];
+		end_run(job, hooks);
+		at = at + 1 == steps ? 0 : at + 1;
+		round = round + 1 == slice ? 0 : round + 1;
+		if (--idle == 0) {
+			idle = IDLE_EVERY;
+			if (hooks == HOOKS_REAL)
+				unweave_thread_idle();
+		}
+	}
+	workload->at = at;
+}
+
+static __attribute__((noinline)) void run_bare(struct workload *workload, uint32_t runs,
+					       uint32_t first)
+{
+	run(workload, runs, first, HOOKS_NONE);
+}
+
+static __attribute__((noinline)) void run_clocks(struct workload *workload, uint32_t runs,
+						 uint32_t first)
+{
+	run(workload, runs, first, HOOKS_CLOCKS);
+}
+
+static __attribute__((noinline)) void run_least(struct workload *workload, uint32_t runs,
+						uint32_t first)
+{
+	run(workload, runs, first, HOOKS_LEAST);
+}
+
+static __attribute__((noinline)) void run_real(struct workload *workload, uint32_t runs,
+					       uint32_t first)
+{
+	run(workload, runs, first, HOOKS_REAL);
+}
+
+double workload_run(struct workload *workload, enum workload_hooks hooks, uint32_t runs,
+		    uint32_t first)
+{
+	static void (*const loops[])(struct workload *, uint32_t, uint32_t) = {
+		[HOOKS_NONE] = run_bare,
+		[HOOKS_CLOCKS] = run_clocks,
+		[HOOKS_LEAST] = run_least,
+		[HOOKS_REAL] = run_real,
+	};
+	uint64_t start = bench_cpu_ns();
+
+	loops[hooks](workload, runs, first);
+	return (double)(bench_cpu_ns() - start) / runs;
+}
+
+static double quickest(struct workload *workload, double mean, struct rng *rng)
+{
+	double best = 0;
+
+	draw_rounds(workload, mean, rng);
+	for (int i = 0; i < 31; i++) {
+		double ns = workload_run(workload, HOOKS_NONE, workload->slice, 0);
+
+		if (i == 0 || ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+void workload_calibrate(struct workload *workload, double ns, struct rng *rng)
+{
+	double few = 200, many = 1200;
+	double at_few = quickest(workload, few, rng), at_many = quickest(workload, many, rng);
+	double mean = few + (ns - at_few) * (many - few) / (at_many - at_few);
+
+	draw_rounds(workload, mean > 1 ? mean : 1, rng);
+}
+
+void workload_introduce(struct workload *workload)
+{
+	for (uint32_t i = 0; i < workload->count; i++) {
+		struct job *job = &workload->jobs[i];
+		struct unweave_stack stack = {job->frames, NULL, WORKLOAD_DEPTH, 0};
+
+		unweave_task_resume(job->task);
+		unweave_task_leave(job->task, &stack);
+	}
+}
