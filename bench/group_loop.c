@@ -43,8 +43,8 @@ struct plan {
 };
 
 static const struct plan plans[] = {
-	{"hot loop, 1 M/s", "overhead.1M", "loop.hot", WORKLOAD_HOT, 1000, 2048, 1000, 8},
-	{"cold loop, 1 M/s", "overhead.1M.cold", "loop.cold", WORKLOAD_COLD, 1000, 2048, 1000, 8},
+	{"hot loop, 1 M/s", "overhead.1M", "loop.hot", WORKLOAD_HOT, 1000, 2048, 3000, 8},
+	{"cold loop, 1 M/s", "overhead.1M.cold", "loop.cold", WORKLOAD_COLD, 1000, 2048, 3000, 8},
 	{"hot loop, 100 k/s", "overhead.100k", NULL, WORKLOAD_HOT, 10000, 512, 1000, 8},
 };
 #define PLANS (sizeof(plans) / sizeof(plans[0]))

@@ -144,11 +144,17 @@ UNWEAVE_API void unweave_priv_push_deep(struct unweave_priv_nest *nest, uint64_t
 UNWEAVE_API void unweave_priv_pop_deep(struct unweave_priv_nest *nest, uint64_t task);
 UNWEAVE_API uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model,
 				      uint64_t parent, const struct unweave_stack *stack);
-UNWEAVE_API void unweave_priv_resume(uint64_t task, const struct unweave_stack *stack);
-UNWEAVE_API void unweave_priv_suspend(uint64_t task);
-UNWEAVE_API void unweave_priv_suspend_stack(uint64_t task, const struct unweave_stack *stack);
-UNWEAVE_API void unweave_priv_leave(uint64_t task, const struct unweave_stack *stack);
-UNWEAVE_API void unweave_priv_complete(uint64_t task, enum unweave_status status);
+UNWEAVE_API void unweave_priv_resume(struct unweave_priv_thread *self, uint64_t gate,
+				     uint64_t task);
+UNWEAVE_API void unweave_priv_resume_stack(uint64_t task, const struct unweave_stack *stack);
+UNWEAVE_API void unweave_priv_suspend(struct unweave_priv_thread *self, uint64_t gate,
+				      uint64_t task);
+UNWEAVE_API void unweave_priv_suspend_stack(struct unweave_priv_thread *self, uint64_t gate,
+					    uint64_t task, const struct unweave_stack *stack);
+UNWEAVE_API void unweave_priv_leave(struct unweave_priv_thread *self, uint64_t gate, uint64_t task,
+				    const struct unweave_stack *stack);
+UNWEAVE_API void unweave_priv_complete(struct unweave_priv_thread *self, uint64_t gate,
+				       uint64_t task, enum unweave_status status);
 UNWEAVE_API void unweave_priv_wake(uint64_t task, enum unweave_source source);
 UNWEAVE_API void unweave_priv_append(uint64_t task, const struct unweave_stack *stack);
 UNWEAVE_API void unweave_priv_name(uint64_t task, const char *name);
@@ -250,7 +256,7 @@ static inline void unweave_task_resume(uint64_t task)
 		return;
 	self = unweave_priv_self;
 	if (!unweave_priv_inline(gate, self)) {
-		unweave_priv_resume(task, NULL);
+		unweave_priv_resume(self, gate, task);
 		return;
 	}
 	unweave_priv_push(self->nest, task);
@@ -260,14 +266,12 @@ static inline void unweave_task_resume(uint64_t task)
 static inline void unweave_task_resume_stack(uint64_t task, const struct unweave_stack *stack)
 {
 	if (!unweave_priv_off(unweave_priv_gate()))
-		unweave_priv_resume(task, stack);
+		unweave_priv_resume_stack(task, stack);
 }
 
-/* For the four hooks below: takes the run off at detail `samples`; 0: the slow way. */
-static inline int unweave_priv_ended(uint64_t gate, uint64_t task)
+/* For the four hooks below: takes the run off at detail `samples`; 0: the session wants more. */
+static inline int unweave_priv_ended(struct unweave_priv_thread *self, uint64_t gate, uint64_t task)
 {
-	struct unweave_priv_thread *self = unweave_priv_self;
-
 	if (!unweave_priv_inline(gate, self))
 		return 0;
 	unweave_priv_pop(self->nest, task);
@@ -278,18 +282,26 @@ static inline int unweave_priv_ended(uint64_t gate, uint64_t task)
 static inline void unweave_task_suspend(uint64_t task)
 {
 	uint64_t gate = unweave_priv_gate();
+	struct unweave_priv_thread *self;
 
-	if (!unweave_priv_off(gate) && !unweave_priv_ended(gate, task))
-		unweave_priv_suspend(task);
+	if (unweave_priv_off(gate))
+		return;
+	self = unweave_priv_self;
+	if (!unweave_priv_ended(self, gate, task))
+		unweave_priv_suspend(self, gate, task);
 }
 
 /* [hot] The same, with what is new in its chain. */
 static inline void unweave_task_suspend_stack(uint64_t task, const struct unweave_stack *stack)
 {
 	uint64_t gate = unweave_priv_gate();
+	struct unweave_priv_thread *self;
 
-	if (!unweave_priv_off(gate) && !unweave_priv_ended(gate, task))
-		unweave_priv_suspend_stack(task, stack);
+	if (unweave_priv_off(gate))
+		return;
+	self = unweave_priv_self;
+	if (!unweave_priv_ended(self, gate, task))
+		unweave_priv_suspend_stack(self, gate, task, stack);
 }
 
 /*
@@ -301,18 +313,26 @@ static inline void unweave_task_suspend_stack(uint64_t task, const struct unweav
 static inline void unweave_task_leave(uint64_t task, const struct unweave_stack *stack)
 {
 	uint64_t gate = unweave_priv_gate();
+	struct unweave_priv_thread *self;
 
-	if (!unweave_priv_off(gate) && !unweave_priv_ended(gate, task))
-		unweave_priv_leave(task, stack);
+	if (unweave_priv_off(gate))
+		return;
+	self = unweave_priv_self;
+	if (!unweave_priv_ended(self, gate, task))
+		unweave_priv_leave(self, gate, task, stack);
 }
 
 /* [hot] `task` is done. It need not be running. */
 static inline void unweave_task_complete(uint64_t task, enum unweave_status status)
 {
 	uint64_t gate = unweave_priv_gate();
+	struct unweave_priv_thread *self;
 
-	if (!unweave_priv_off(gate) && !unweave_priv_ended(gate, task))
-		unweave_priv_complete(task, status);
+	if (unweave_priv_off(gate))
+		return;
+	self = unweave_priv_self;
+	if (!unweave_priv_ended(self, gate, task))
+		unweave_priv_complete(self, gate, task, status);
 }
 
 /* [hot] `task` can run again, because of what runs here, or of an outside source. */

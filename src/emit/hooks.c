@@ -13,16 +13,28 @@ static inline bool is_quick(const struct emit_thread *self, uint64_t gate)
 	return emit_likely(self->hot.gate == gate && self->quick == gate);
 }
 
-/* Room in the main stream with the gate closed; or NULL, with the gate open again. */
-static inline uint64_t *begin(struct emit_thread *self, uint64_t gate, size_t words)
+/* The thread's line in the arena: the nest is part of it, and its address is at hand. */
+static inline struct arena_line *line_of(const struct emit_thread *self)
 {
-	uint64_t *at;
+	return (struct arena_line *)((char *)self->hot.nest - offsetof(struct arena_line, nest));
+}
+
+/*
+ * Closes the gate if the main stream has room for `words` words more, which go
+ * to `*ret_at`. If it has none the gate stays open.
+ */
+static inline bool begin(struct emit_thread *self, struct arena_line *line, uint64_t gate,
+			 size_t words, uint64_t **ret_at)
+{
+	uintptr_t at;
 
 	unweave_priv_enter(&self->hot);
-	at = emit_room(&self->main, words);
-	if (emit_unlikely(!at))
-		unweave_priv_exit(&self->hot, gate);
-	return at;
+	at = atomic_load_explicit(&line->streams[ARENA_STREAM_MAIN].at, memory_order_relaxed);
+	*ret_at = (uint64_t *)at;
+	if (emit_likely(at + words * sizeof(uint64_t) <= (uintptr_t)self->main.end))
+		return true;
+	unweave_priv_exit(&self->hot, gate);
+	return false;
 }
 
 static inline void stamp(uint64_t *to, unsigned kind)
@@ -30,9 +42,27 @@ static inline void stamp(uint64_t *to, unsigned kind)
 	emit_store(to, record_first_word(kind, clock_ticks(CLOCK_QUICK)));
 }
 
-static inline void end(struct emit_thread *self, uint64_t gate, uint64_t *at)
+/* Shows all words before `at` to the drain, as emit_publish() does. */
+static inline void publish(struct emit_thread *self, struct arena_line *line, uint64_t *at)
 {
-	emit_publish(&self->main, at);
+	self->main.tried++;
+	atomic_store_explicit(&line->streams[ARENA_STREAM_MAIN].at, (uintptr_t)at,
+			      memory_order_release);
+}
+
+static inline void end(struct emit_thread *self, struct arena_line *line, uint64_t gate,
+		       uint64_t *at)
+{
+	publish(self, line, at);
+	unweave_priv_exit(&self->hot, gate);
+}
+
+/* Ends the hook with another run innermost: `task` at `depth`, or 0 if one ended there. */
+static inline void end_at_depth(struct emit_thread *self, struct arena_line *line, uint64_t gate,
+				uint64_t *at, unsigned depth, uint64_t task)
+{
+	publish(self, line, at);
+	__atomic_store_n(&line->nest.tasks[depth], task, __ATOMIC_RELEASE);
 	unweave_priv_exit(&self->hot, gate);
 }
 
@@ -45,20 +75,14 @@ static inline unsigned depth_of(const struct unweave_priv_nest *nest)
 	return depth;
 }
 
-/* Ends the hook with another run innermost: `task` at `depth`, or 0 if one ended there. */
-static inline void end_at_depth(struct emit_thread *self, uint64_t gate, uint64_t *at,
-				unsigned depth, uint64_t task)
-{
-	emit_publish(&self->main, at);
-	__atomic_store_n(&self->hot.nest->tasks[depth], task, __ATOMIC_RELEASE);
-	unweave_priv_exit(&self->hot, gate);
-}
-
 /* The depth of the innermost run, if that is `task`'s; else UNWEAVE_PRIV_NEST. */
 static inline unsigned innermost_depth(const struct unweave_priv_nest *nest, uint64_t task)
 {
-	unsigned depth = depth_of(nest) - 1;
+	unsigned depth;
 
+	if (emit_likely(nest->tasks[0] == task && nest->tasks[1] == 0))
+		return 0;
+	depth = depth_of(nest) - 1;
 	/* One less than the most: there may be runs beyond that. */
 	if (emit_unlikely(depth >= UNWEAVE_PRIV_NEST - 1 || nest->tasks[depth] != task))
 		return UNWEAVE_PRIV_NEST;
@@ -97,24 +121,29 @@ static EMIT_COLD void resume_slowly(uint64_t task, const struct unweave_stack *s
 	});
 }
 
-void unweave_priv_resume(uint64_t task, const struct unweave_stack *stack)
+void unweave_priv_resume(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_line *line;
 	unsigned depth;
 	uint64_t *at;
 
-	if (emit_unlikely(!is_quick(self, gate) || stack))
-		return resume_slowly(task, stack);
-	depth = depth_of(self->hot.nest);
+	if (emit_unlikely(!is_quick(self, gate)))
+		return resume_slowly(task, NULL);
+	line = line_of(self);
+	depth = depth_of(&line->nest);
 	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
-		return resume_slowly(task, stack);
-	at = begin(self, gate, 2);
-	if (emit_unlikely(!at))
-		return resume_slowly(task, stack);
+		return resume_slowly(task, NULL);
+	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
+		return resume_slowly(task, NULL);
 	stamp(at, RECORD_RESUME);
 	emit_store(at + 1, task);
-	end_at_depth(self, gate, at + 2, depth, task);
+	end_at_depth(self, line, gate, at + 2, depth, task);
+}
+
+void unweave_priv_resume_stack(uint64_t task, const struct unweave_stack *stack)
+{
+	resume_slowly(task, stack);
 }
 
 static EMIT_COLD void suspend_slowly(unsigned kind, uint64_t task,
@@ -129,90 +158,99 @@ static EMIT_COLD void suspend_slowly(unsigned kind, uint64_t task,
 	});
 }
 
-void unweave_priv_suspend(uint64_t task)
+void unweave_priv_suspend(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_line *line;
 	unsigned depth;
 	uint64_t *at;
 
 	if (emit_unlikely(!is_quick(self, gate)))
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
-	depth = innermost_depth(self->hot.nest, task);
+	line = line_of(self);
+	depth = innermost_depth(&line->nest, task);
 	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
-	at = begin(self, gate, 1);
-	if (emit_unlikely(!at))
+	if (emit_unlikely(!begin(self, line, gate, 1, &at)))
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
 	stamp(at, RECORD_SUSPEND);
-	end_at_depth(self, gate, at + 1, depth, 0);
+	end_at_depth(self, line, gate, at + 1, depth, 0);
 }
 
-/* A stack that the quick way takes. */
-static inline bool is_plain(const struct unweave_stack *stack)
+/*
+ * Whether the quick way takes the stack; then `*ret_word` begins its record. It
+ * is read as one word: `count` and `keep` lie in memory as they do there.
+ */
+static inline bool is_plain(const struct unweave_stack *stack, uint64_t *ret_word)
 {
-	return emit_likely(!stack->states && stack->count - 1 < 64);
+	_Static_assert(offsetof(struct unweave_stack, keep) ==
+				       offsetof(struct unweave_stack, count) + 4 &&
+			       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+		       "the two numbers are a stack's first word");
+	memcpy(ret_word, (const char *)stack + offsetof(struct unweave_stack, count),
+	       sizeof(*ret_word));
+	return emit_likely(!stack->states && (uint32_t)*ret_word - 1 < 64 &&
+			   (int64_t)*ret_word > 0);
 }
 
 /* Mostly one frame is new: the others follow in a loop that is not begun for it. */
-static inline uint64_t *store_frames(uint64_t *at, const struct unweave_stack *stack)
+static inline uint64_t *store_frames(uint64_t *at, uint64_t word, const uint64_t *addresses)
 {
-	const uint64_t *addresses = stack->addresses;
-	uint32_t count = stack->count;
-
-	emit_store(at, record_stack_word(count, 0, stack->keep, 0));
+	emit_store(at, word);
 	emit_store(at + 1, addresses[0]);
 	at += 2;
-	for (uint32_t i = 1; i < count; i++)
+	for (uint32_t i = 1; emit_unlikely(i < (uint16_t)word); i++)
 		emit_store(at++, addresses[i]);
 	return at;
 }
 
-void unweave_priv_suspend_stack(uint64_t task, const struct unweave_stack *stack)
+void unweave_priv_suspend_stack(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task,
+				const struct unweave_stack *stack)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_line *line;
 	unsigned depth;
-	uint64_t *at;
+	uint64_t word, *at;
 
 	if (emit_unlikely(!is_quick(self, gate)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
 	if (!stack || self->quick_stacks != gate)
-		return unweave_priv_suspend(task);
-	depth = innermost_depth(self->hot.nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !is_plain(stack)))
+		return unweave_priv_suspend(hot, gate, task);
+	line = line_of(self);
+	depth = innermost_depth(&line->nest, task);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !is_plain(stack, &word)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
-	at = begin(self, gate, 2 + (size_t)stack->count);
-	if (emit_unlikely(!at))
+	if (emit_unlikely(!begin(self, line, gate, 2 + (uint32_t)word, &at)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
 	stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
-	end_at_depth(self, gate, store_frames(at + 1, stack), depth, 0);
+	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
 }
 
-void unweave_priv_leave(uint64_t task, const struct unweave_stack *stack)
+void unweave_priv_leave(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task,
+			const struct unweave_stack *stack)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_line *line;
 	unsigned depth;
-	uint64_t *at;
+	uint64_t word, *at;
 
 	if (emit_unlikely(!is_quick(self, gate)))
 		return suspend_slowly(RECORD_LEAVE, task, stack);
-	if (self->quick_stacks != gate)
-		stack = NULL;
-	depth = innermost_depth(self->hot.nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || (stack && !is_plain(stack))))
+	line = line_of(self);
+	depth = innermost_depth(&line->nest, task);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
 		return suspend_slowly(RECORD_LEAVE, task, stack);
-	at = begin(self, gate, stack ? 2 + (size_t)stack->count : 1);
-	if (emit_unlikely(!at))
-		return suspend_slowly(RECORD_LEAVE, task, stack);
-	if (stack) {
-		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
-		at = store_frames(at + 1, stack);
-	} else {
-		emit_store(at++, record_first_word(RECORD_LEAVE, 0));
+	if (!stack || self->quick_stacks != gate) {
+		if (emit_unlikely(!begin(self, line, gate, 1, &at)))
+			return suspend_slowly(RECORD_LEAVE, task, NULL);
+		emit_store(at, record_first_word(RECORD_LEAVE, 0));
+		return end_at_depth(self, line, gate, at + 1, depth, 0);
 	}
-	end_at_depth(self, gate, at, depth, 0);
+	if (emit_unlikely(!is_plain(stack, &word) ||
+			  !begin(self, line, gate, 2 + (uint32_t)word, &at)))
+		return suspend_slowly(RECORD_LEAVE, task, stack);
+	emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
+	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
 }
 
 static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)
@@ -224,10 +262,11 @@ static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)
 	});
 }
 
-void unweave_priv_complete(uint64_t task, enum unweave_status status)
+void unweave_priv_complete(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task,
+			   enum unweave_status status)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_line *line;
 	unsigned depth;
 	uint64_t *at;
 
@@ -235,21 +274,21 @@ void unweave_priv_complete(uint64_t task, enum unweave_status status)
 		status = UNWEAVE_ERROR;
 	if (emit_unlikely(!is_quick(self, gate)))
 		return complete_slowly(task, status);
-	at = begin(self, gate, 3);
-	if (emit_unlikely(!at))
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 3, &at)))
 		return complete_slowly(task, status);
-	depth = innermost_depth(self->hot.nest, task);
+	depth = innermost_depth(&line->nest, task);
 	if (depth < UNWEAVE_PRIV_NEST) {
 		stamp(at, RECORD_COMPLETE + (unsigned)status);
-		end_at_depth(self, gate, at + 1, depth, 0);
-	} else if (emit_unlikely(self->hot.nest->beyond)) {
+		end_at_depth(self, line, gate, at + 1, depth, 0);
+	} else if (emit_unlikely(line->nest.beyond)) {
 		unweave_priv_exit(&self->hot, gate);
 		complete_slowly(task, status);
 	} else {
 		stamp(at, RECORD_COMPLETE_TASK);
 		emit_store(at + 1, task);
 		emit_store(at + 2, status);
-		end(self, gate, at + 3);
+		end(self, line, gate, at + 3);
 	}
 }
 
@@ -269,16 +308,23 @@ void unweave_priv_wake(uint64_t task, enum unweave_source source)
 {
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
+	struct arena_line *line;
 	uint64_t *at;
 
 	if (emit_unlikely(!is_quick(self, gate) || source != UNWEAVE_SOURCE_TASK))
 		return wake_slowly(task, source);
-	at = begin(self, gate, 2);
-	if (emit_unlikely(!at))
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
 		return wake_slowly(task, source);
 	stamp(at, RECORD_WAKE);
 	emit_store(at + 1, task);
-	end(self, gate, at + 2);
+	end(self, line, gate, at + 2);
+}
+
+static EMIT_COLD void mark_slowly(uint64_t task, unsigned kind, uint64_t keyword)
+{
+	emit_slowly(
+		&(struct emit_request){.kind = (uint8_t)kind, .keyword = keyword, .task = task});
 }
 
 /* The same function for the two frame markers; `kind` and `keyword` are constants in each. */
@@ -286,17 +332,16 @@ static inline void mark_frame(uint64_t task, unsigned kind, uint64_t keyword)
 {
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
-	uint64_t *at = NULL;
+	struct arena_line *line;
+	uint64_t *at;
 
-	if (is_quick(self, gate) && emit_wants(self, task, keyword))
-		at = begin(self, gate, 1);
-	if (emit_unlikely(!at)) {
-		emit_slowly(&(struct emit_request){
-			.kind = (uint8_t)kind, .keyword = keyword, .task = task});
-		return;
-	}
+	if (emit_unlikely(!is_quick(self, gate) || !emit_wants(self, task, keyword)))
+		return mark_slowly(task, kind, keyword);
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 1, &at)))
+		return mark_slowly(task, kind, keyword);
 	stamp(at, kind);
-	end(self, gate, at + 1);
+	end(self, line, gate, at + 1);
 }
 
 void unweave_priv_frame_resume(uint64_t task)
@@ -315,23 +360,24 @@ uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model, u
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
 	uint32_t site_id = site ? __atomic_load_n(&site->id, __ATOMIC_RELAXED) : 0;
+	struct arena_line *line;
 	uint64_t task, *at;
 
 	if (emit_unlikely(!is_quick(self, gate) || stack || (site && !site_id) ||
 			  self->hot.next_task == self->hot.end_task))
 		return emit_new_slowly(site, model, parent, stack);
-	at = begin(self, gate, 4);
-	if (emit_unlikely(!at))
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
 		return emit_new_slowly(site, model, parent, stack);
 	task = self->hot.next_task | model;
 	self->hot.next_task += 2;
 	if (parent == UNWEAVE_PARENT_CURRENT)
-		parent = emit_innermost(self->hot.nest);
+		parent = emit_innermost(&line->nest);
 	stamp(at, RECORD_CREATE);
 	emit_store(at + 1, task);
 	emit_store(at + 2, parent);
 	emit_store(at + 3, site_id);
-	end(self, gate, at + 4);
+	end(self, line, gate, at + 4);
 	return task;
 }
 
