@@ -122,6 +122,7 @@ struct unweave_priv_config {
 struct unweave_priv_nest {
 	uint64_t tasks[UNWEAVE_PRIV_NEST + 1]; /* the last one is always 0 */
 	uint64_t beyond;                       /* runs inside of those, which are not named */
+	uint64_t dispatch; /* address of the innermost struct unweave_priv_dispatch */
 };
 
 /*

@@ -24,13 +24,15 @@ enum unweave_event_kind {
 	UNWEAVE_EVENT_FRAME_RESUME,   /* task: the one that runs */
 	UNWEAVE_EVENT_FRAME_COMPLETE, /* task: the one that runs */
 	UNWEAVE_EVENT_UNWIND,         /* task: the one that runs, value: frames << 1 | handled */
-	UNWEAVE_EVENT_APPEND,         /* task, stack: the chain after its root side grew */
+	UNWEAVE_EVENT_APPEND,         /* task, stack: its chain, which grew; other: who awaits it */
 	UNWEAVE_EVENT_NAME,           /* task, text */
 	UNWEAVE_EVENT_IDLE,           /* the thread is about to wait for something to do */
 	UNWEAVE_EVENT_ANCHOR_RESET,   /* task: the one that runs */
 	UNWEAVE_EVENT_RESET,          /* value: enum unweave_reset; the nest starts over, empty */
-	UNWEAVE_EVENT_REPLAY,         /* task: it was resumed earlier and still runs here */
+	UNWEAVE_EVENT_REPLAY,         /* task, stack: it was resumed earlier and still runs here */
 	UNWEAVE_EVENT_LOST,           /* value: events missing here, other: enum unweave_loss */
+	UNWEAVE_EVENT_AWAIT,          /* task, other: who awaits it too, stack: the chain of that */
+	UNWEAVE_EVENT_TASK, /* task: was there before, other: its parent, value: site, stack */
 };
 
 /* How a task ended. */
@@ -78,7 +80,7 @@ struct unweave_frame {
 
 enum unweave_frame_kind {
 	UNWEAVE_FRAME_CODE,
-	UNWEAVE_FRAME_OMITTED, /* `address` frames stood here; the stack was too long to record */
+	UNWEAVE_FRAME_OMITTED, /* `address` frames are left out here; 0: nobody knows how many */
 };
 
 struct unweave_event {
@@ -97,6 +99,8 @@ struct unweave_event {
 #define UNWEAVE_EVENT_ASIDE 1u
 /* The time is that of the thread's last event: the true one was never recorded. */
 #define UNWEAVE_EVENT_TIME_UNKNOWN 2u
+/* Of an APPEND: somebody awaited the task after it had completed. */
+#define UNWEAVE_EVENT_LATE 4u
 
 #ifdef __cplusplus
 }

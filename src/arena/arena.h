@@ -129,7 +129,7 @@ struct arena_line {
 	char name[24]; /* as of its first event */
 	alignas(64) struct arena_stream streams[ARENA_STREAMS];
 	alignas(64) struct unweave_priv_nest nest;
-	uint64_t unused[44];
+	uint64_t unused[43];
 };
 
 /* Read by every hook, written at each change of a session. A line of its own. */
@@ -140,6 +140,11 @@ struct arena_config {
 	_Atomic uint32_t policy;       /* enum unweave_policy */
 	_Atomic uint32_t chunks;       /* of the pool that are backed by memory */
 	_Atomic uint64_t heartbeat;    /* CLOCK_MONOTONIC ns of the drain's last pass */
+	/*
+	 * What was told of links counts while this stays. A drain changes it with each revision,
+	 * a thread when it overwrites records of its own.
+	 */
+	_Atomic uint32_t epoch;
 };
 
 /* Who records. A lock on the arena's file says whether it is alive. */

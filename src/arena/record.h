@@ -12,7 +12,8 @@
  *     count addresses, innermost first
  *     count states, two to a word                           if states
  *
- * `keep` frames of the chain that the task had stay below. Where a stack was
+ * `keep` frames of the chain that the task had stay below; RECORD_KEEP_REST: all
+ * but its innermost, which the frames replace. Where a stack was
  * too long for a record, the last `root` of the `count` frames are its root
  * side, and the frames left out stood before them.
  */
@@ -37,17 +38,21 @@ enum record_kind {
 	RECORD_FRAME_COMPLETE = 13,
 	RECORD_UNWIND = 14, /* frames << 1 | handled */
 	RECORD_ANCHOR_RESET = 15,
-	RECORD_APPEND = 16, /* task; always with a stack, which joins at the root */
+	RECORD_APPEND = 16, /* task, who awaits it; with a stack, which joins at the root */
 	RECORD_NAME = 17,   /* task, length, then the bytes, padded to whole words */
 	RECORD_IDLE = 18,
 	RECORD_RESET = 19,  /* revision << 8 | RECORD_RESET_* below; the nest is empty */
-	RECORD_REPLAY = 20, /* task: runs here since before */
+	RECORD_REPLAY = 20, /* task: runs here since before; may have a stack */
+	RECORD_LATE =
+		21, /* task, who awaits it; after its end, with the stack it turns out to have */
+	RECORD_AWAIT = 22, /* task, who awaits it too; with the stack of that */
 	RECORD_KINDS
 };
 
 #define RECORD_WITH_STACK 0x80u
 #define RECORD_RESET_NEST 0x80u /* each resume and end follows: the nest can be kept */
 #define RECORD_RESET_WHY 0x7fu  /* enum unweave_reset */
+#define RECORD_KEEP_REST 0x7fffffffu
 #define RECORD_NAME_MAX 255u
 #define RECORD_WORDS_MAX 1900u /* of any record: with a reset before it, it fits a chunk */
 
@@ -62,9 +67,10 @@ static inline unsigned record_fixed_words(unsigned kind)
 		[RECORD_COMPLETE_TASK] = 3,  [RECORD_WAKE] = 2,
 		[RECORD_WAKE_FROM] = 3,      [RECORD_FRAME_RESUME] = 1,
 		[RECORD_FRAME_COMPLETE] = 1, [RECORD_UNWIND] = 2,
-		[RECORD_ANCHOR_RESET] = 1,   [RECORD_APPEND] = 2,
+		[RECORD_ANCHOR_RESET] = 1,   [RECORD_APPEND] = 3,
 		[RECORD_NAME] = 3,           [RECORD_IDLE] = 1,
 		[RECORD_RESET] = 2,          [RECORD_REPLAY] = 2,
+		[RECORD_LATE] = 3,           [RECORD_AWAIT] = 3,
 	};
 
 	return kind < RECORD_KINDS ? words[kind] : 0;

@@ -60,6 +60,7 @@ static uint64_t publish_config(struct drain *drain, uint64_t keywords, enum aren
 	uint64_t revision = (__atomic_load_n(&config->hot.gate, __ATOMIC_RELAXED) >> 8) + 1;
 
 	atomic_store_explicit(&config->keywords, keywords, memory_order_relaxed);
+	atomic_fetch_add_explicit(&config->epoch, 1, memory_order_relaxed);
 	if (mode == ARENA_MODE_OFF)
 		atomic_store_explicit(&config->off_revision, revision, memory_order_relaxed);
 	/* E: the rest of the config, before the revision that shows it. */

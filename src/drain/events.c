@@ -153,7 +153,7 @@ static uint64_t frames_in(const struct stream_shop *shop, const struct unweave_f
 	uint64_t frames = chain ? chain->depth : 0;
 
 	for (; chain && shop->omitting; chain = chain->awaiter)
-		if (chain->kind == UNWEAVE_FRAME_OMITTED)
+		if (chain->kind == UNWEAVE_FRAME_OMITTED && chain->address)
 			frames += chain->address - 1;
 	return frames;
 }
@@ -164,6 +164,11 @@ static const struct unweave_frame *keep_root(struct stream_shop *shop,
 {
 	uint64_t frames = frames_in(shop, chain);
 
+	if (keep == RECORD_KEEP_REST && chain && chain->kind == UNWEAVE_FRAME_CODE)
+		return chain->awaiter;
+	/* Of a chain that is not known, how much is missing is not known either. */
+	if (keep == RECORD_KEEP_REST)
+		return push_omission(shop, NULL, 0);
 	/* A hostile program's frames may add up to anything. */
 	while (chain && frames > keep) {
 		frames -= chain->kind == UNWEAVE_FRAME_OMITTED ? chain->address : 1;
@@ -229,6 +234,12 @@ static const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64
 	else
 		chains_add(&shop->chains, slot, task, chain);
 	return chain;
+}
+
+/* The record's stack by itself: of a task that has no chain any more, or of another one. */
+static const struct unweave_frame *lone_chain(struct stream_shop *shop, const struct record *record)
+{
+	return record->with_stack ? push_frames(shop, NULL, record) : NULL;
 }
 
 /* A run that ended without reading the clock: it ended when the next record says. */
@@ -317,11 +328,24 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		break;
 	case RECORD_REPLAY:
 		fill(event, UNWEAVE_EVENT_REPLAY, task);
+		event->stack = follow_chain(shop, task, record);
 		push(stream, task);
 		break;
 	case RECORD_APPEND:
 		fill(event, UNWEAVE_EVENT_APPEND, task);
+		event->other = record->fields[1];
 		event->stack = follow_chain(shop, task, record);
+		break;
+	case RECORD_LATE:
+		fill(event, UNWEAVE_EVENT_APPEND, task);
+		event->other = record->fields[1];
+		event->flags |= UNWEAVE_EVENT_LATE;
+		event->stack = lone_chain(shop, record);
+		break;
+	case RECORD_AWAIT:
+		fill(event, UNWEAVE_EVENT_AWAIT, task);
+		event->other = record->fields[1];
+		event->stack = lone_chain(shop, record);
 		break;
 	case RECORD_WAKE:
 	case RECORD_WAKE_FROM:
@@ -396,6 +420,8 @@ static int decode(struct stream *stream, struct stream_shop *shop, const struct 
 	case RECORD_RESUME:
 	case RECORD_REPLAY:
 	case RECORD_APPEND:
+	case RECORD_LATE:
+	case RECORD_AWAIT:
 	case RECORD_WAKE:
 	case RECORD_WAKE_FROM:
 		decode_task(stream, shop, record, &event);

@@ -175,8 +175,12 @@ static struct arena_chunk *obtain(struct emit_thread *self, struct emit_stream *
 
 	if (chunk)
 		return chunk;
-	if (self->policy == UNWEAVE_POLICY_OVERWRITE)
+	if (self->policy == UNWEAVE_POLICY_OVERWRITE) {
+		/* Links may have been told of in what goes: they are to come again. */
+		atomic_fetch_add_explicit(&emit_process.control->config.epoch, 1,
+					  memory_order_relaxed);
 		return overwrite(self, stream);
+	}
 	/* A signal handler must not wait for what the thread below it may hold up. */
 	if (self->policy == UNWEAVE_POLICY_BLOCK && stream == &self->main)
 		return await(self, stream);

@@ -17,6 +17,7 @@
 #include "arena/arena.h"
 #include "arena/clock.h"
 #include "arena/record.h"
+#include "emit/frames.h"
 #include "unweave.h"
 
 #define emit_likely(condition) __builtin_expect(!!(condition), 1)
@@ -76,8 +77,8 @@ struct emit_request {
 	uint64_t stack_keyword; /* that selects its stack */
 	uint64_t task;
 	uint64_t field[2];
-	const struct unweave_stack *stack; /* or NULL */
-	const char *text;                  /* NAME only: field[0] bytes */
+	const struct emit_frames *frames; /* or NULL */
+	const char *text;                 /* NAME only: field[0] bytes */
 };
 
 static inline struct emit_thread *emit_self(void)
@@ -188,8 +189,20 @@ _Static_assert(EMIT_RESET_WORDS + RECORD_WORDS_MAX <= ARENA_CHUNK_WORDS,
 /* The slow way of every hook. */
 void emit_slowly(const struct emit_request *request);
 
-/* The same for a new task; returns its id. */
+/* A suspension with new frames; `kind` is RECORD_SUSPEND or RECORD_LEAVE. */
+void emit_suspend_frames(unsigned kind, uint64_t task, const struct emit_frames *frames);
+
+/* The same for a new task; returns its id. `frames` may be NULL. */
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
-			 const struct unweave_stack *stack);
+			 const struct emit_frames *frames);
+
+/* Brings the calling thread up to date with the config. NULL if it has no line, or is in a hook. */
+struct emit_thread *emit_refresh(void);
+
+/* The epoch that links are told in; never 0, which is what a new link says. */
+static inline uint32_t emit_epoch(void)
+{
+	return 1 + atomic_load_explicit(&emit_process.control->config.epoch, memory_order_relaxed);
+}
 
 #endif /* EMIT_EMIT_H */

@@ -109,7 +109,7 @@ void unweave_priv_pop_deep(struct unweave_priv_nest *nest, uint64_t task)
 		__atomic_store_n(&nest->tasks[depth - 1], 0, __ATOMIC_RELEASE);
 }
 
-static EMIT_COLD void resume_slowly(uint64_t task, const struct unweave_stack *stack)
+static EMIT_COLD void resume_slowly(uint64_t task, const struct emit_frames *frames)
 {
 	emit_slowly(&(struct emit_request){
 		.kind = RECORD_RESUME,
@@ -117,7 +117,7 @@ static EMIT_COLD void resume_slowly(uint64_t task, const struct unweave_stack *s
 		.keyword = UNWEAVE_KEYWORD_RESUME,
 		.stack_keyword = UNWEAVE_KEYWORD_RESUME_STACK,
 		.task = task,
-		.stack = stack,
+		.frames = frames,
 	});
 }
 
@@ -143,18 +143,22 @@ void unweave_priv_resume(struct unweave_priv_thread *hot, uint64_t gate, uint64_
 
 void unweave_priv_resume_stack(uint64_t task, const struct unweave_stack *stack)
 {
-	resume_slowly(task, stack);
+	struct emit_frames frames = stack ? frames_of_stack(stack) : (struct emit_frames){0};
+
+	resume_slowly(task, stack ? &frames : NULL);
 }
 
 static EMIT_COLD void suspend_slowly(unsigned kind, uint64_t task,
 				     const struct unweave_stack *stack)
 {
+	struct emit_frames frames = stack ? frames_of_stack(stack) : (struct emit_frames){0};
+
 	emit_slowly(&(struct emit_request){
 		.kind = (uint8_t)kind,
 		.keyword = UNWEAVE_KEYWORD_SUSPEND,
 		.stack_keyword = UNWEAVE_KEYWORD_SUSPEND_STACK,
 		.task = task,
-		.stack = stack,
+		.frames = stack ? &frames : NULL,
 	});
 }
 
@@ -253,6 +257,67 @@ void unweave_priv_leave(struct unweave_priv_thread *hot, uint64_t gate, uint64_t
 	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
 }
 
+static EMIT_COLD void suspend_frames_slowly(unsigned kind, uint64_t task,
+					    const struct emit_frames *frames)
+{
+	emit_slowly(&(struct emit_request){
+		.kind = (uint8_t)kind,
+		.keyword = UNWEAVE_KEYWORD_SUSPEND,
+		.stack_keyword = UNWEAVE_KEYWORD_SUSPEND_STACK,
+		.task = task,
+		.frames = frames,
+	});
+}
+
+/* A record's worth of links. */
+static inline uint64_t *store_links(uint64_t *at, const struct emit_frames *frames)
+{
+	const struct unweave_link *link = frames->links;
+	uint32_t count = frames->count;
+
+	emit_store(at++, record_stack_word(count, 0, frames->keep, frames->with_states));
+	for (uint32_t i = 0; i < count; i++, link = link->awaiter)
+		emit_store(at++, link_address(link));
+	if (emit_likely(!frames->with_states))
+		return at;
+	link = frames->links;
+	for (uint32_t i = 0; i < count; i += 2) {
+		uint64_t word = (uint32_t)link->state;
+
+		link = link->awaiter;
+		if (i + 1 < count) {
+			word |= (uint64_t)(uint32_t)link->state << 32;
+			link = link->awaiter;
+		}
+		emit_store(at++, word);
+	}
+	return at;
+}
+
+void emit_suspend_frames(unsigned kind, uint64_t task, const struct emit_frames *frames)
+{
+	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
+	struct arena_line *line;
+	unsigned depth;
+	uint64_t *at;
+
+	if (emit_unlikely(!is_quick(self, gate) || self->quick_stacks != gate ||
+			  frames->count - 1 >= 64))
+		return suspend_frames_slowly(kind, task, frames);
+	line = line_of(self);
+	depth = innermost_depth(&line->nest, task);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST ||
+			  !begin(self, line, gate, 3 + frames->count + frames->count / 2, &at)))
+		return suspend_frames_slowly(kind, task, frames);
+	if (kind == RECORD_LEAVE)
+		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
+	else
+		stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
+	end_at_depth(self, line, gate, store_links(at + 1, frames), depth, 0);
+	frames_mark(frames);
+}
+
 static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)
 {
 	emit_slowly(&(struct emit_request){
@@ -335,8 +400,10 @@ static inline void mark_frame(uint64_t task, unsigned kind, uint64_t keyword)
 	struct arena_line *line;
 	uint64_t *at;
 
-	if (emit_unlikely(!is_quick(self, gate) || !emit_wants(self, task, keyword)))
+	if (emit_unlikely(!is_quick(self, gate)))
 		return mark_slowly(task, kind, keyword);
+	if (!emit_wants(self, task, keyword))
+		return;
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 1, &at)))
 		return mark_slowly(task, kind, keyword);
@@ -354,6 +421,14 @@ void unweave_priv_frame_complete(uint64_t task)
 	mark_frame(task, RECORD_FRAME_COMPLETE, UNWEAVE_KEYWORD_FRAME_COMPLETE);
 }
 
+static EMIT_COLD uint64_t new_slowly(struct unweave_site *site, enum unweave_model model,
+				     uint64_t parent, const struct unweave_stack *stack)
+{
+	struct emit_frames frames = stack ? frames_of_stack(stack) : (struct emit_frames){0};
+
+	return emit_new_slowly(site, model, parent, stack ? &frames : NULL);
+}
+
 uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
 			  const struct unweave_stack *stack)
 {
@@ -365,10 +440,10 @@ uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model, u
 
 	if (emit_unlikely(!is_quick(self, gate) || stack || (site && !site_id) ||
 			  self->hot.next_task == self->hot.end_task))
-		return emit_new_slowly(site, model, parent, stack);
+		return new_slowly(site, model, parent, stack);
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
-		return emit_new_slowly(site, model, parent, stack);
+		return new_slowly(site, model, parent, stack);
 	task = self->hot.next_task | model;
 	self->hot.next_task += 2;
 	if (parent == UNWEAVE_PARENT_CURRENT)
@@ -383,14 +458,17 @@ uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model, u
 
 void unweave_priv_append(uint64_t task, const struct unweave_stack *stack)
 {
+	struct emit_frames frames = stack ? frames_of_stack(stack) : (struct emit_frames){0};
+
 	if (stack)
 		emit_slowly(&(struct emit_request){
 			.kind = RECORD_APPEND,
 			.with_task = true,
+			.fields = 1,
 			.keyword = UNWEAVE_KEYWORD_APPEND,
 			.stack_keyword = UNWEAVE_KEYWORD_APPEND,
 			.task = task,
-			.stack = stack,
+			.frames = &frames,
 		});
 }
 

@@ -7,65 +7,7 @@
 
 #include <errno.h>
 
-/* A stack as it will be recorded: all of it, or its two ends. */
-struct stack_plan {
-	uint32_t inner;   /* frames taken from the innermost side: all, if it fits */
-	uint32_t root;    /* frames taken from the root side; 0 if it fits */
-	uint32_t omitted; /* frames between them */
-	size_t words;     /* of the record, after its fixed words */
-};
-
-static size_t stack_words(uint32_t frames, bool states, bool omission)
-{
-	return 1u + (omission ? 1u : 0u) + frames + (states ? (frames + 1) / 2 : 0u);
-}
-
-static struct stack_plan plan_stack(const struct unweave_stack *stack, size_t room)
-{
-	bool states = stack->states != NULL;
-	struct stack_plan plan = {.inner = stack->count};
-	uint32_t most;
-
-	plan.words = stack_words(stack->count, states, false);
-	if (stack->count <= UINT16_MAX && plan.words <= room)
-		return plan;
-
-	/* Two states share a word; two words stay for the counts, one for rounding. */
-	most = (uint32_t)((room - 3) * 2 / (states ? 3 : 2));
-	plan.root = most / 2;
-	plan.inner = most - plan.root;
-	plan.omitted = stack->count - most;
-	plan.words = stack_words(most, states, true);
-	return plan;
-}
-
-/* Which of the stack's frames is the i-th of the record. */
-static uint32_t planned_frame(const struct unweave_stack *stack, const struct stack_plan *plan,
-			      uint32_t i)
-{
-	return i < plan->inner ? i : stack->count - plan->root + (i - plan->inner);
-}
-
-static uint64_t *store_stack(uint64_t *to, const struct unweave_stack *stack,
-			     const struct stack_plan *plan)
-{
-	uint32_t frames = plan->inner + plan->root;
-
-	emit_store(to++, record_stack_word(frames, plan->root, stack->keep, stack->states != NULL));
-	if (plan->root)
-		emit_store(to++, plan->omitted);
-	for (uint32_t i = 0; i < frames; i++)
-		emit_store(to++, stack->addresses[planned_frame(stack, plan, i)]);
-	for (uint32_t i = 0; stack->states && i < frames; i += 2) {
-		uint32_t low = (uint32_t)stack->states[planned_frame(stack, plan, i)];
-		uint32_t high = 0;
-
-		if (i + 1 < frames)
-			high = (uint32_t)stack->states[planned_frame(stack, plan, i + 1)];
-		emit_store(to++, (uint64_t)high << 32 | low);
-	}
-	return to;
-}
+#include "emit/links.h"
 
 static size_t text_words(size_t length)
 {
@@ -88,12 +30,12 @@ static void put(struct emit_thread *self, struct emit_stream *stream,
 		const struct emit_request *request)
 {
 	unsigned fixed = 1u + request->with_task + request->fields;
-	struct stack_plan plan = {0};
+	struct frames_plan plan = {0};
 	size_t words = fixed;
 	uint64_t *at;
 
-	if (request->stack) {
-		plan = plan_stack(request->stack, RECORD_WORDS_MAX - fixed);
+	if (request->frames) {
+		plan = frames_plan(request->frames, RECORD_WORDS_MAX - fixed);
 		words += plan.words;
 	}
 	if (request->text)
@@ -108,20 +50,24 @@ static void put(struct emit_thread *self, struct emit_stream *stream,
 	}
 
 	if (request->kind == RECORD_LEAVE)
-		emit_store(at, record_first_word(
-				       RECORD_LEAVE | (request->stack ? RECORD_WITH_STACK : 0), 0));
+		emit_store(at,
+			   record_first_word(
+				   RECORD_LEAVE | (request->frames ? RECORD_WITH_STACK : 0), 0));
 	else
-		emit_stamp(at, request->kind | (request->stack ? RECORD_WITH_STACK : 0));
+		emit_stamp(at, request->kind | (request->frames ? RECORD_WITH_STACK : 0));
 	at++;
 	if (request->with_task)
 		emit_store(at++, request->task);
 	for (unsigned i = 0; i < request->fields; i++)
 		emit_store(at++, request->field[i]);
-	if (request->stack)
-		at = store_stack(at, request->stack, &plan);
+	if (request->frames)
+		at = frames_store(at, request->frames, &plan);
 	if (request->text)
 		at = store_text(at, request->text, request->field[0]);
 	emit_publish(stream, at);
+	/* Only now: what found no room is not told, and comes again. */
+	if (request->frames)
+		frames_mark(request->frames);
 }
 
 static bool is_end(unsigned kind)
@@ -151,8 +97,8 @@ static void record(struct emit_thread *self, struct emit_stream *stream,
 
 	if (shaped.keyword && !emit_wants(self, shaped.task, shaped.keyword))
 		return;
-	if (shaped.stack && !emit_wants(self, shaped.task, shaped.stack_keyword))
-		shaped.stack = NULL;
+	if (shaped.frames && !emit_wants(self, shaped.task, shaped.stack_keyword))
+		shaped.frames = NULL;
 	if (is_end(shaped.kind) && (stream == &self->aside || !self->compact ||
 				    emit_innermost(self->hot.nest) != shaped.task))
 		name_the_task(&shaped);
@@ -244,6 +190,20 @@ void emit_slowly(const struct emit_request *request)
 	errno = error;
 }
 
+struct emit_thread *emit_refresh(void)
+{
+	int error = errno;
+	struct emit_thread *inside;
+	struct emit_thread *self;
+	uint64_t gate;
+
+	self = enter(&gate, &inside);
+	if (self)
+		unweave_priv_exit(&self->hot, gate);
+	errno = error;
+	return self;
+}
+
 static uint64_t take_task(struct emit_thread *self)
 {
 	uint64_t task;
@@ -256,7 +216,7 @@ static uint64_t take_task(struct emit_thread *self)
 }
 
 static struct emit_request creation(const struct emit_thread *self, uint64_t task, uint64_t parent,
-				    struct unweave_site *site, const struct unweave_stack *stack)
+				    struct unweave_site *site, const struct emit_frames *frames)
 {
 	if (parent == UNWEAVE_PARENT_CURRENT)
 		parent = emit_innermost(self->hot.nest);
@@ -268,12 +228,12 @@ static struct emit_request creation(const struct emit_thread *self, uint64_t tas
 		.stack_keyword = UNWEAVE_KEYWORD_CREATE_STACK,
 		.task = task,
 		.field = {parent, site ? emit_site(site) : 0},
-		.stack = stack,
+		.frames = frames,
 	};
 }
 
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
-			 const struct unweave_stack *stack)
+			 const struct emit_frames *frames)
 {
 	int error = errno;
 	struct emit_thread *inside;
@@ -285,14 +245,14 @@ uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, ui
 	if (self) {
 		task = take_task(self) | model;
 		if ((gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS) {
-			request = creation(self, task, parent, site, stack);
+			request = creation(self, task, parent, site, frames);
 			record(self, &self->main, &request);
 		}
 		unweave_priv_exit(&self->hot, gate);
 	} else {
 		task = emit_lone_task() | model;
 		if (inside) {
-			request = creation(inside, task, parent, site, stack);
+			request = creation(inside, task, parent, site, frames);
 			emit_aside(inside, &request);
 		}
 	}
@@ -300,21 +260,54 @@ uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, ui
 	return task;
 }
 
+/* Words of a replay's stack that are worth having. */
+#define REPLAY_STACK_LEAST 8u
+
+/*
+ * A run that the thread is inside of, with its chain if that is known and fits
+ * `room` words: what was told of it before counts no more in a new session.
+ */
+static void replay(struct emit_thread *self, struct emit_stream *stream, uint64_t task,
+		   const struct unweave_priv_view *view, size_t room)
+{
+	uint64_t *at = emit_at(stream);
+	struct emit_frames frames;
+	struct frames_plan plan;
+
+	if (!view || room < 2 + REPLAY_STACK_LEAST ||
+	    !emit_wants(self, task, UNWEAVE_KEYWORD_RESUME_STACK)) {
+		emit_stamp(at, RECORD_REPLAY);
+		emit_store(at + 1, task);
+		emit_publish(stream, at + 2);
+		return;
+	}
+	frames = frames_of_view(view);
+	plan = frames_plan(&frames, room - 2);
+	emit_stamp(at, RECORD_REPLAY | RECORD_WITH_STACK);
+	emit_store(at + 1, task);
+	emit_publish(stream, frames_store(at + 2, &frames, &plan));
+}
+
 void emit_reset(struct emit_thread *self, struct emit_stream *stream, enum unweave_reset why)
 {
 	const struct unweave_priv_nest *nest = self->hot.nest;
 	bool nested = self->compact && stream != &self->aside;
+	bool anew = why == UNWEAVE_RESET_START || why == UNWEAVE_RESET_CONFIG;
 	uint64_t *at = emit_at(stream);
+	unsigned left = 0;
 
 	emit_stamp(at, RECORD_RESET);
 	emit_store(at + 1, self->revision << 8 | (nested ? RECORD_RESET_NEST : 0) | why);
 	emit_publish(stream, at + 2);
 	if (stream == &self->aside)
 		return;
+	while (nest->tasks[left])
+		left++;
 	for (unsigned i = 0; nest->tasks[i]; i++) {
-		at = emit_at(stream);
-		emit_stamp(at, RECORD_REPLAY);
-		emit_store(at + 1, nest->tasks[i]);
-		emit_publish(stream, at + 2);
+		uint64_t task = nest->tasks[i];
+		size_t room = (size_t)(stream->end - emit_at(stream)) - 2 * (size_t)--left;
+
+		replay(self, stream, task, anew ? dispatch_view(nest, task) : NULL,
+		       room < RECORD_WORDS_MAX ? room : RECORD_WORDS_MAX);
 	}
 }

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "emit/links.h"
+
 #define TASK_BLOCK 1024 /* task ids that a thread takes at a time */
 
 struct emit_thread emit_nobody;
@@ -47,6 +49,7 @@ static void forget_nest(struct unweave_priv_nest *nest)
 static void init_line(struct arena_line *line)
 {
 	forget_nest(&line->nest);
+	__atomic_store_n(&line->nest.dispatch, 0, __ATOMIC_RELAXED);
 	memset(line->name, 0, sizeof(line->name));
 	prctl(PR_GET_NAME, line->name);
 	atomic_store_explicit(&line->tid, (uint32_t)syscall(SYS_gettid), memory_order_relaxed);
@@ -184,8 +187,10 @@ uint64_t emit_adopt(struct emit_thread *self)
 	if (config.gate >> 8 == self->revision)
 		return config.gate;
 	/* While the session was off, runs began and ended unseen. */
-	if (self->revision < config.off_revision)
+	if (self->revision < config.off_revision) {
 		forget_nest(self->hot.nest);
+		dispatch_refill_nest(self->hot.nest);
+	}
 	self->revision = config.gate >> 8;
 	self->keywords = config.keywords;
 	self->policy = config.policy;

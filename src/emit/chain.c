@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The chain model: the loop that runs continuations, plain while nobody records
+ * and with everything that a recorder may want when somebody does.
+ */
+#include "unweave/chain.h"
+
+#include "emit/links.h"
+
+/* Puts what was pushed inside of the rest. */
+static void join(struct unweave_chain *chain)
+{
+	if (!chain->last)
+		return;
+	chain->last->awaiter = chain->head.innermost;
+	chain->head.innermost = chain->pushed;
+	chain->head.depth += chain->pushes;
+	chain->pushed = NULL;
+	chain->last = NULL;
+	chain->pushes = 0;
+}
+
+/* Takes the innermost continuation off, to run it: it may be gone when it returns. */
+static struct unweave_link *take(struct unweave_chain *chain)
+{
+	struct unweave_link *link = chain->head.innermost;
+
+	chain->head.innermost = link->awaiter;
+	chain->head.depth--;
+	return link;
+}
+
+/* The first continuation that goes on after the error; NULL: none. */
+static struct unweave_link *catcher(const struct unweave_chain *chain)
+{
+	struct unweave_link *link = chain->head.innermost;
+
+	while (link && !(chain->catches && chain->catches(link, chain)))
+		link = link->awaiter;
+	return link;
+}
+
+/* Takes off all continuations up to `last`. Returns how many. */
+static uint32_t unwind(struct unweave_chain *chain, const struct unweave_link *last)
+{
+	uint32_t frames = 0;
+
+	for (; chain->head.innermost != last; frames++) {
+		struct unweave_link *link = take(chain);
+
+		if (chain->unwound)
+			chain->unwound(link, chain);
+	}
+	return frames;
+}
+
+/* What an error in the middle of a step had pushed will never run. */
+static void drop_pushed(struct unweave_chain *chain)
+{
+	struct unweave_link *rest = chain->head.innermost;
+
+	join(chain);
+	unwind(chain, rest);
+}
+
+static enum unweave_status status_of(enum unweave_step step)
+{
+	if (step == UNWEAVE_STEP_CANCELLED)
+		return UNWEAVE_CANCELLED;
+	return step == UNWEAVE_STEP_DONE ? UNWEAVE_OK : UNWEAVE_ERROR;
+}
+
+/* After a step: an error that it was to deal with is dealt with, or there is a new one. */
+static void settle_fault(struct unweave_chain *chain, enum unweave_step step)
+{
+	chain->fault = step == UNWEAVE_STEP_SUSPENDED ? UNWEAVE_STEP_DONE : (uint32_t)step;
+}
+
+/* A run with its record. On the stack: nothing of it outlives the run. */
+struct run {
+	struct unweave_priv_dispatch dispatch;
+	struct unweave_chain *chain;
+	uint32_t place;
+	unsigned flags;
+	bool shown;
+};
+
+static void begin_run(struct run *run)
+{
+	struct unweave_head *head = &run->chain->head;
+
+	/* What a handler finds before the first continuation: as if that ran already. */
+	if (head->innermost)
+		run->dispatch.views[0] = view_of(head->innermost, 0);
+	run->shown = dispatch_begin(&run->dispatch, head->task, UNWEAVE_MODEL_CHAIN);
+	links_resume(head);
+}
+
+static void end_run(struct run *run)
+{
+	if (run->shown)
+		dispatch_end(&run->dispatch);
+}
+
+static enum unweave_step suspend_run(struct run *run)
+{
+	struct unweave_head *head = &run->chain->head;
+
+	join(run->chain);
+	links_suspend(run->flags & UNWEAVE_RUN_LEAVE ? RECORD_LEAVE : RECORD_SUSPEND, head);
+	end_run(run);
+	head->turn++;
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+static enum unweave_step complete_run(struct run *run, enum unweave_step step)
+{
+	run->chain->head.turn++;
+	unweave_task_complete(run->dispatch.task, status_of(step));
+	end_run(run);
+	return step;
+}
+
+/*
+ * An error came out of `failed` continuations (one that ran; or none, if the
+ * chain was failed while it waited). Returns false if nobody catches it.
+ */
+static bool catch_fault(struct run *run, uint32_t failed)
+{
+	struct unweave_chain *chain = run->chain;
+	struct unweave_link *last;
+	struct unweave_priv_view view;
+
+	drop_pushed(chain);
+	last = catcher(chain);
+	/* Those that are to be freed must not be seen any more. */
+	view = run->dispatch.views[run->dispatch.shown];
+	view.rest = last;
+	dispatch_show(&run->dispatch, view);
+	failed += unwind(chain, last);
+	if (failed)
+		unweave_frame_unwind(run->dispatch.task, failed, last != NULL);
+	run->place = links_advance(run->dispatch.task, run->place, failed);
+	return last != NULL;
+}
+
+static enum unweave_step run_one(struct run *run)
+{
+	struct unweave_link *link = run->chain->head.innermost;
+	enum unweave_step step;
+
+	dispatch_show(&run->dispatch, view_of(link, run->place));
+	take(run->chain);
+	links_frame_resume(run->dispatch.task);
+	step = (enum unweave_step)links_go(link, run->chain, run->place);
+	if (step == UNWEAVE_STEP_DONE) {
+		links_frame_complete(run->dispatch.task);
+		run->place = links_advance(run->dispatch.task, run->place, 1);
+	}
+	settle_fault(run->chain, step);
+	return step;
+}
+
+/* With whatever the session asks for. Also goes on in the middle of a plain run. */
+static __attribute__((noinline)) enum unweave_step run_seen(struct unweave_chain *chain,
+							    unsigned flags)
+{
+	struct run run = {.chain = chain, .flags = flags};
+	enum unweave_step fault = (enum unweave_step)chain->fault;
+	enum unweave_step step;
+
+	begin_run(&run);
+	if (fault && !catch_fault(&run, 0))
+		return complete_run(&run, fault);
+	while (chain->head.innermost) {
+		step = run_one(&run);
+		if (step == UNWEAVE_STEP_SUSPENDED)
+			return suspend_run(&run);
+		if (step != UNWEAVE_STEP_DONE && !catch_fault(&run, 1))
+			return complete_run(&run, step);
+	}
+	return complete_run(&run, UNWEAVE_STEP_DONE);
+}
+
+static enum unweave_step complete_plainly(struct unweave_chain *chain, enum unweave_step step)
+{
+	chain->head.turn++;
+	unweave_task_complete(chain->head.task, status_of(step));
+	return step;
+}
+
+static bool catch_plainly(struct unweave_chain *chain)
+{
+	struct unweave_link *last;
+
+	drop_pushed(chain);
+	last = catcher(chain);
+	unwind(chain, last);
+	return last != NULL;
+}
+
+void unweave_chain_start(struct unweave_chain *chain, struct unweave_site *site, uint64_t parent)
+{
+	join(chain);
+	chain->head.task = links_new(site, UNWEAVE_MODEL_CHAIN, parent, &chain->head);
+}
+
+enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
+{
+	chain->head.turn++;
+	if (!unweave_priv_off(unweave_priv_gate()))
+		return run_seen(chain, flags);
+	if (chain->fault && !catch_plainly(chain))
+		return complete_plainly(chain, (enum unweave_step)chain->fault);
+	while (chain->head.innermost) {
+		struct unweave_link *link = take(chain);
+		enum unweave_step step = (enum unweave_step)link->go(link, chain);
+
+		settle_fault(chain, step);
+		if (step == UNWEAVE_STEP_SUSPENDED) {
+			join(chain);
+			chain->head.turn++;
+			return step;
+		}
+		if (step != UNWEAVE_STEP_DONE && !catch_plainly(chain))
+			return complete_plainly(chain, step);
+		/* Somebody may have begun to record. */
+		if (!unweave_priv_off(unweave_priv_gate()) && chain->head.innermost)
+			return run_seen(chain, flags);
+	}
+	return complete_plainly(chain, UNWEAVE_STEP_DONE);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frames of a stack on their way into a record: from the caller's array, or
+ * from links, where the new ones are found by what was told before.
+ */
+#ifndef EMIT_FRAMES_H
+#define EMIT_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unweave/link.h"
+
+struct emit_frames {
+	uint32_t count;
+	uint32_t keep;    /* as in a record */
+	bool with_states; /* one of them is not 0 */
+	uint32_t epoch;   /* in which links are told, once they are stored */
+	uint32_t marks;   /* how many of the links, from the innermost on, are to be marked so */
+	/* An array; */
+	const uint64_t *addresses; /* or NULL */
+	const int32_t *states;     /* or NULL */
+	/* or a function that runs, if any, and links. */
+	const struct unweave_priv_view *running; /* or NULL */
+	struct unweave_link *links;
+};
+
+struct emit_frames frames_of_stack(const struct unweave_stack *stack);
+
+/*
+ * The links of a chain up to the first that was told in `epoch`. `depth` is how
+ * many there are to the root. 0, if nobody counts: then all of them, and being
+ * told is a matter of the innermost alone, whose task's chain it is.
+ */
+struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t depth, uint32_t epoch);
+
+/* What a view shows, all of it. */
+struct emit_frames frames_of_view(const struct unweave_priv_view *view);
+
+/* Tasks that wait for each other are links in a ring: it is walked once or twice. */
+struct link_walk {
+	const struct unweave_link *mark;
+	uint32_t steps;
+};
+
+/* The next link after `link`; NULL at the root, or where a ring has closed. */
+static inline struct unweave_link *link_next(struct link_walk *walk,
+					     const struct unweave_link *link)
+{
+	/* Brent: the mark moves on at each power of two, so a ring comes back to it. */
+	if ((walk->steps & (walk->steps - 1)) == 0)
+		walk->mark = link;
+	walk->steps++;
+	link = __atomic_load_n(&link->awaiter, __ATOMIC_RELAXED);
+	return link == walk->mark ? NULL : (struct unweave_link *)link;
+}
+
+static inline uint64_t link_address(const struct unweave_link *link)
+{
+	return link->code ? (uintptr_t)link->code : (uintptr_t)link->go;
+}
+
+static inline struct unweave_link *view_rest(const struct unweave_priv_view *view)
+{
+	return view->link ? __atomic_load_n(&view->link->awaiter, __ATOMIC_RELAXED) : view->rest;
+}
+
+/* How a stack goes into a record that has room for less than all of it: its two ends. */
+struct frames_plan {
+	uint32_t inner;   /* frames of the innermost side: all, if it fits */
+	uint32_t root;    /* frames of the root side; 0 if it fits */
+	uint32_t omitted; /* frames between them */
+	size_t words;     /* of the record, after its fixed words */
+};
+
+struct frames_plan frames_plan(const struct emit_frames *frames, size_t room);
+
+/* Stores what was planned at `to`, and returns where it ends. */
+uint64_t *frames_store(uint64_t *to, const struct emit_frames *frames,
+		       const struct frames_plan *plan);
+
+/* Notes in the links that they were told. */
+void frames_mark(const struct emit_frames *frames);
+
+#endif /* EMIT_FRAMES_H */
