@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "trace/catalog.h"
-#include "trace/merge.h"
 #include "trace/timeline.h"
 #include "trace/track.h"
 #include "util/cleanup.h"
 #include "util/map.h"
+#include "util/merge.h"
 
 /* Events decoded at a time: few enough to stay in the nearest cache. */
 #define BATCH 64u
@@ -290,7 +290,7 @@ uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss caus
 static void make_lost(struct track *track, struct unweave_event *ret)
 {
 	*ret = (struct unweave_event){
-		.time = track->ticks,
+		.time = track->due.ticks,
 		.kind = UNWEAVE_EVENT_LOST,
 		.other = UNWEAVE_LOSS_DAMAGE,
 		.value = track->lost,
@@ -303,7 +303,7 @@ static void make_lost(struct track *track, struct unweave_event *ret)
 /* Does what the first track needs before its decoder can go on. Returns -ENOMEM or -EIO. */
 static int advance(struct reader *reader, struct diag *diag)
 {
-	struct track *track = reader->merge.first;
+	struct track *track = (struct track *)reader->merge.first;
 	int why = reader->why, r = 0;
 
 	reader->why = 0;
@@ -321,7 +321,7 @@ static int advance(struct reader *reader, struct diag *diag)
 		return 0;
 	}
 	if (track->decoder && !track->lost)
-		track->ticks = track->decoder->ticks;
+		track->due.ticks = track->decoder->ticks;
 	merge_settle(&reader->merge);
 	return 0;
 }
@@ -366,15 +366,15 @@ static __attribute__((noinline)) int refill(struct reader *reader, struct diag *
 	reader->given = 0;
 	reader->ready = 0;
 	while (reader->given == reader->ready) {
-		struct track *track = merge->first;
+		struct track *track = (struct track *)merge->first;
 
 		if (!track)
 			return READER_END;
-		if (track->ticks > merge->bound) {
+		if (track->due.ticks > merge->bound) {
 			merge_settle(merge);
 			continue;
 		}
-		if (track->ticks > reader->until)
+		if (track->due.ticks > reader->until)
 			return READER_END;
 		reader->given = 0;
 		reader->ready = 0;
@@ -387,7 +387,7 @@ static __attribute__((noinline)) int refill(struct reader *reader, struct diag *
 			reader->why = decoder_fill(track->decoder,
 						   bound < reader->until ? bound : reader->until,
 						   reader->batch, BATCH, &reader->ready);
-			track->ticks = track->decoder->ticks;
+			track->due.ticks = track->decoder->ticks;
 		} else {
 			int r = advance(reader, diag);
 
@@ -437,7 +437,7 @@ int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *
 		if (r < 0)
 			return r;
 		if (r == 0)
-			merge_add(&reader->merge, track);
+			merge_add(&reader->merge, &track->due);
 	}
 	merge_settle(&reader->merge);
 	reader->summary.faults = reader->source.faults.count;

@@ -44,7 +44,7 @@ void track_source_fini(struct track_source *source)
 
 void track_init(struct track *track, uint32_t thread, bool aside)
 {
-	*track = (struct track){.order = (uint64_t)thread << 1 | aside};
+	*track = (struct track){.due.order = (uint64_t)thread << 1 | aside};
 }
 
 void track_fini(struct track *track)
@@ -105,8 +105,8 @@ static int enter_tail(struct track *track, struct track_source *source)
 	tell_missing(track, track->lost, "at its end",
 		     source->end_offset ? source->end_offset : source->blocks.size, source);
 	track->expected = total;
-	if (track->block.last > track->ticks)
-		track->ticks = track->block.last;
+	if (track->block.last > track->due.ticks)
+		track->due.ticks = track->block.last;
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int enter_block(struct track *track, struct track_source *source, struct 
 		r = blocks_header(&source->blocks, track->offset, &track->block, diag);
 		if (r == 0) {
 			check_times(track, last, source);
-			track->ticks = track->block.first;
+			track->due.ticks = track->block.first;
 			return 0;
 		}
 		if (r != -EBADMSG)
@@ -174,7 +174,7 @@ int track_seek(struct track *track, uint64_t from, struct track_source *source, 
 	track->decoder = NULL;
 	track->lost = 0;
 	track->excused = 0;
-	track->ticks = 0;
+	track->due.ticks = 0;
 	track->expected = 0;
 	r = find_block(track, from, source, &track->next, diag);
 	if (r < 0)

@@ -14,6 +14,7 @@
 
 #include "trace/blocks.h"
 #include "trace/decoder.h"
+#include "util/merge.h"
 
 #define TRACK_END 1
 
@@ -31,8 +32,8 @@ struct track_source {
 };
 
 struct track {
-	uint64_t ticks;          /* when it is due: up to date while `decoder` is NULL */
-	uint64_t order;          /* among tracks that are due at once: thread << 1 | aside */
+	/* Ticks are up to date while `decoder` is NULL; the order is thread << 1 | aside. */
+	struct merge_source due;
 	struct decoder *decoder; /* NULL: the block is not loaded */
 	uint64_t lost;           /* records missing before what comes next */
 
@@ -74,12 +75,12 @@ int track_leave(struct track *track, int why, struct track_source *source, struc
 
 static inline uint32_t track_thread(const struct track *track)
 {
-	return (uint32_t)(track->order >> 1);
+	return (uint32_t)(track->due.order >> 1);
 }
 
 static inline bool track_aside(const struct track *track)
 {
-	return track->order & 1;
+	return track->due.order & 1;
 }
 
 #endif /* TRACE_TRACK_H */

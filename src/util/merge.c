@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/merge.h"
+#include "util/merge.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-static bool before(const struct track *a, const struct track *b)
+static bool before(const struct merge_source *a, const struct merge_source *b)
 {
 	return a->ticks < b->ticks || (a->ticks == b->ticks && a->order < b->order);
 }
@@ -18,13 +18,13 @@ void merge_fini(struct merge *merge)
 
 int merge_reset(struct merge *merge, uint32_t capacity)
 {
-	struct track **heap;
+	struct merge_source **heap;
 
 	merge->first = NULL;
 	merge->count = 0;
 	if (capacity <= merge->capacity)
 		return 0;
-	heap = reallocarray(merge->heap, capacity, sizeof(struct track *));
+	heap = reallocarray(merge->heap, capacity, sizeof(struct merge_source *));
 	if (!heap)
 		return -ENOMEM;
 	merge->heap = heap;
@@ -32,19 +32,19 @@ int merge_reset(struct merge *merge, uint32_t capacity)
 	return 0;
 }
 
-void merge_add(struct merge *merge, struct track *track)
+void merge_add(struct merge *merge, struct merge_source *source)
 {
 	uint32_t at = merge->count++;
 
-	while (at && before(track, merge->heap[(at - 1) / 2])) {
+	while (at && before(source, merge->heap[(at - 1) / 2])) {
 		merge->heap[at] = merge->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
-	merge->heap[at] = track;
+	merge->heap[at] = source;
 }
 
-/* Puts `track` where the top was. */
-static void replace_top(struct merge *merge, struct track *track)
+/* Puts `source` where the top was. */
+static void replace_top(struct merge *merge, struct merge_source *source)
 {
 	uint32_t at = 0;
 
@@ -53,17 +53,17 @@ static void replace_top(struct merge *merge, struct track *track)
 
 		if (child + 1 < merge->count && before(merge->heap[child + 1], merge->heap[child]))
 			child++;
-		if (child >= merge->count || !before(merge->heap[child], track))
+		if (child >= merge->count || !before(merge->heap[child], source))
 			break;
 		merge->heap[at] = merge->heap[child];
 		at = child;
 	}
-	merge->heap[at] = track;
+	merge->heap[at] = source;
 }
 
 static void set_bound(struct merge *merge)
 {
-	const struct track *second;
+	const struct merge_source *second;
 
 	merge->bound = UINT64_MAX;
 	if (!merge->first || !merge->count)
@@ -75,7 +75,7 @@ static void set_bound(struct merge *merge)
 
 void merge_settle(struct merge *merge)
 {
-	struct track *first = merge->first;
+	struct merge_source *first = merge->first;
 
 	if (!first) {
 		merge_drop(merge);
