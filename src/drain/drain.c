@@ -12,6 +12,7 @@
 #include "arena/clock.h"
 #include "drain/sites.h"
 #include "util/cleanup.h"
+#include "util/merge.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define LIVENESS_NS NS_PER_S /* how often threads are looked after that say nothing */
@@ -23,6 +24,7 @@ struct watch {
 	uint32_t thread; /* what the trace calls it */
 	uint32_t tid;
 	char name[24];
+	bool ended; /* nothing comes after what was there in this pass */
 	struct stream streams[ARENA_STREAMS];
 };
 
@@ -31,6 +33,7 @@ struct drain {
 	struct drain_sink sink;
 	struct stream_shop shop;
 	struct watch *watches; /* one for each line */
+	struct merge merge;    /* the streams that have something at hand */
 	bool adopting;         /* what is there is ours: see drain_new() */
 	uint32_t threads;
 	uint32_t sites_seen; /* bytes of names that were told */
@@ -179,7 +182,7 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	drain->shop.sink_data = sink->data;
 	drain->watches = calloc(ARENA_LINES, sizeof(*drain->watches));
 	r = stream_shop_init(&drain->shop);
-	if (r < 0 || !drain->watches)
+	if (r < 0 || !drain->watches || merge_reset(&drain->merge, ARENA_LINES * ARENA_STREAMS) < 0)
 		return -ENOMEM;
 	drain->adopting = atomic_load(&attachment->control->armed) ||
 			  atomic_load(&attachment->control->session.pid) != 0;
@@ -198,8 +201,9 @@ struct drain *drain_free(struct drain *drain)
 		return NULL;
 	for (uint32_t i = 0; drain->watches && i < ARENA_LINES; i++)
 		for (uint32_t s = 0; s < ARENA_STREAMS; s++)
-			stream_close(&drain->watches[i].streams[s]);
+			stream_close(&drain->watches[i].streams[s], &drain->shop);
 	free(drain->watches);
+	merge_fini(&drain->merge);
 	stream_shop_fini(&drain->shop);
 	free(drain);
 	return NULL;
@@ -230,7 +234,8 @@ static int meet(struct drain *drain, uint32_t index, uint32_t serial)
 	memcpy(watch->name, line->name, sizeof(watch->name));
 	watch->name[sizeof(watch->name) - 1] = '\0';
 	for (uint32_t s = 0; s < ARENA_STREAMS; s++) {
-		watch->streams[s] = (struct stream){.shared = &line->streams[s],
+		watch->streams[s] = (struct stream){.due.order = (uint64_t)watch->thread << 1 | s,
+						    .shared = &line->streams[s],
 						    .line = index,
 						    .index = s,
 						    .thread = watch->thread};
@@ -253,7 +258,7 @@ static int finish(struct drain *drain, struct stream *stream)
 	return r;
 }
 
-/* The thread is gone: its last records, and its line goes back to the program. */
+/* The thread is gone, and its last records were decoded: its line goes back to the program. */
 static int part(struct drain *drain, uint32_t index)
 {
 	struct arena_line *line = &arena_lines(drain->attachment->control)[index];
@@ -261,11 +266,9 @@ static int part(struct drain *drain, uint32_t index)
 	int r = 0;
 
 	for (uint32_t s = 0; s < ARENA_STREAMS && r >= 0; s++) {
-		r = stream_take(&watch->streams[s], &drain->shop);
-		if (r >= 0)
-			r = finish(drain, &watch->streams[s]);
+		r = finish(drain, &watch->streams[s]);
 		stream_clear(&watch->streams[s], &drain->shop);
-		stream_close(&watch->streams[s]);
+		stream_close(&watch->streams[s], &drain->shop);
 	}
 	if (r >= 0)
 		r = tell_thread(drain, watch, true);
@@ -283,21 +286,20 @@ static int forget(struct drain *drain, struct watch *watch)
 
 	for (uint32_t s = 0; s < ARENA_STREAMS && r >= 0; s++) {
 		r = drain->sink.end(drain->sink.data, &watch->streams[s]);
-		stream_close(&watch->streams[s]);
+		stream_close(&watch->streams[s], &drain->shop);
 	}
 	watch->serial = 0;
 	return r < 0 ? r : tell_thread(drain, watch, true);
 }
 
-/* Takes what one thread has; `gone`: its process is no more. */
-static int visit(struct drain *drain, uint32_t index, bool gone, bool look_after)
+/* Has at hand what one thread has published; `gone`: its process is no more. */
+static int look(struct drain *drain, uint32_t index, bool gone, bool look_after)
 {
 	struct arena_line *line = &arena_lines(drain->attachment->control)[index];
 	struct watch *watch = &drain->watches[index];
 	/* F: after EXITED there is no record that we could miss. */
 	uint32_t state = atomic_load_explicit(&line->state, memory_order_acquire);
 	uint32_t serial = atomic_load_explicit(&line->serial, memory_order_acquire);
-	bool ended = gone || state == ARENA_LINE_EXITED;
 	int r = 0;
 
 	if (state == ARENA_LINE_FREE || !serial)
@@ -308,39 +310,89 @@ static int visit(struct drain *drain, uint32_t index, bool gone, bool look_after
 		r = meet(drain, index, serial);
 	if (r < 0)
 		return r;
+	watch->ended = gone || state == ARENA_LINE_EXITED;
 	/* Only if the line is still its own: one that ended in good order may have given it on. */
-	if (look_after && !ended)
-		ended = !attach_thread_is_alive(drain->attachment, atomic_load(&line->tid)) &&
+	if (look_after && !watch->ended)
+		watch->ended =
+			!attach_thread_is_alive(drain->attachment, atomic_load(&line->tid)) &&
 			atomic_load(&line->serial) == serial;
-	for (uint32_t s = 0; s < ARENA_STREAMS && !ended; s++) {
-		r = stream_take(&watch->streams[s], &drain->shop);
+	for (uint32_t s = 0; s < ARENA_STREAMS; s++) {
+		r = stream_refill(&watch->streams[s], &drain->shop);
 		if (r < 0)
 			return r;
+		if (r > 0)
+			merge_add(&drain->merge, &watch->streams[s].due);
 	}
-	if (ended)
-		r = part(drain, index);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
-static int visit_all(struct drain *drain, bool gone, bool look_after)
+/* Decodes what is at hand, of all streams in the order of time, up to `horizon`. */
+static int decode_in_order(struct drain *drain, uint64_t horizon)
 {
+	struct merge *merge = &drain->merge;
+
+	merge_settle(merge);
+	while (merge->first && merge->first->ticks <= horizon) {
+		struct stream *stream = (struct stream *)merge->first;
+		uint64_t limit = merge->bound < horizon ? merge->bound : horizon;
+		int r = stream_decode(stream, &drain->shop, limit);
+
+		if (r >= 0)
+			r = stream_refill(stream, &drain->shop);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			merge_settle(merge);
+		else
+			merge_drop(merge);
+	}
+	return 0;
+}
+
+/* Lets go of the threads that ended, if all of theirs was before the horizon. */
+static int part_with_ended(struct drain *drain, uint32_t lines)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < lines && r >= 0; i++) {
+		struct watch *watch = &drain->watches[i];
+
+		if (watch->serial && watch->ended && !watch->streams[ARENA_STREAM_MAIN].words &&
+		    !watch->streams[ARENA_STREAM_ASIDE].words)
+			r = part(drain, i);
+	}
+	return r;
+}
+
+/*
+ * Whatever a record depends on was published before it was stamped. So what is
+ * stamped before the horizon can be put in order, if that was read before any
+ * stream was looked at; the rest stays for the next pass. `last`: there is none.
+ */
+static int visit_all(struct drain *drain, bool gone, bool look_after, bool last)
+{
+	uint64_t horizon = clock_ticks(drain->attachment->clock);
 	uint32_t used = atomic_load(&drain->attachment->control->lines_used);
 	uint64_t before = drain->shop.records;
 	uint64_t taken;
+	int r = 0;
 
 	if (used > ARENA_LINES)
 		used = ARENA_LINES;
-	for (uint32_t i = 0; i < used; i++) {
-		int r = visit(drain, i, gone, look_after);
-
-		if (r < 0)
-			return r;
-	}
+	merge_reset(&drain->merge, 0);
+	for (uint32_t i = 0; i < used && r >= 0; i++)
+		r = look(drain, i, gone, look_after);
+	if (r >= 0)
+		r = decode_in_order(drain, gone || last ? UINT64_MAX : horizon);
+	if (r >= 0)
+		r = part_with_ended(drain, used);
+	if (r < 0)
+		return r;
 	taken = drain->shop.records - before;
 	return taken < INT_MAX ? (int)taken : INT_MAX;
 }
 
-int drain_pass(struct drain *drain)
+static int pass(struct drain *drain, bool last)
 {
 	uint64_t now = clock_monotonic();
 	bool look_after = now - drain->looked_after >= LIVENESS_NS;
@@ -355,10 +407,15 @@ int drain_pass(struct drain *drain)
 	gone = !attach_is_alive(drain->attachment);
 	r = sites_tell(drain->attachment, &drain->sites_seen, drain->sink.site, drain->sink.data);
 	if (r >= 0)
-		r = visit_all(drain, gone, look_after);
+		r = visit_all(drain, gone, look_after, last);
 	if (gone)
 		drain->program_ended = true;
 	return r;
+}
+
+int drain_pass(struct drain *drain)
+{
+	return pass(drain, false);
 }
 
 static int settle(void *data, struct stream *stream)
@@ -378,7 +435,7 @@ int drain_stop(struct drain *drain)
 	publish_config(drain, 0, ARENA_MODE_OFF);
 	/* Twice: a thread may have been inside a hook when the gate changed. */
 	for (int i = 0; i < 2 && r >= 0; i++) {
-		r = drain_pass(drain);
+		r = pass(drain, i == 1);
 		nanosleep(&grace, NULL);
 	}
 	if (r >= 0)

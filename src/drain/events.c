@@ -93,8 +93,8 @@ static int send(struct stream *stream, struct stream_shop *shop, struct unweave_
 	int r;
 
 	/* What was emitted before it was taken cannot be of later: a broken program may say so. */
-	if (event->time > shop->now)
-		event->time = shop->now;
+	if (stream->words && event->time > stream->words->copied)
+		event->time = stream->words->copied;
 	/* A thread that moves to another processor must not go back in time. */
 	if (event->time < stream->time)
 		event->time = stream->time;
@@ -467,12 +467,35 @@ static uint32_t parse_batch(struct record *batch, const struct stream *stream,
 	return records;
 }
 
+/*
+ * A run that ended without reading the clock is over at once: another thread may
+ * have the task by the time of the next record.
+ */
+static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
+{
+	if (kind == RECORD_LEAVE)
+		return 0;
+	return ticks < stream->words->copied ? ticks : stream->words->copied;
+}
+
+uint64_t events_due(const struct stream *stream)
+{
+	uint64_t head = stream->words->words[stream->words->at];
+	uint64_t ticks = due(stream, head & 0x7f, head >> 8);
+
+	return ticks > stream->time ? ticks : stream->time;
+}
+
+/* Decodes those that are due at `limit`, and moves on past them. */
 static int decode_batch(struct stream *stream, struct stream_shop *shop, const struct record *batch,
-			uint32_t count)
+			uint32_t count, uint64_t limit)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		int r;
 
+		if (due(stream, batch[i].kind, batch[i].ticks) > limit)
+			break;
+		stream->words->at += batch[i].words;
 		if (stream->gated && opens(shop, &batch[i]))
 			stream->gated = false;
 		stream->number++;
@@ -488,22 +511,26 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, const s
 	return 0;
 }
 
-int events_decode(struct stream *stream, struct stream_shop *shop, const uint64_t *words,
-		  uint32_t count)
+int events_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit)
 {
+	struct stream_words *words = stream->words;
 	struct record batch[BATCH];
 
-	for (uint32_t at = 0; at < count;) {
-		uint32_t records = parse_batch(batch, stream, shop, words + at, count - at);
-		int r = decode_batch(stream, shop, batch, records);
+	while (words->at < words->count) {
+		uint32_t start = words->at;
+		uint32_t records = parse_batch(batch, stream, shop, words->words + start,
+					       words->count - start);
+		int r = decode_batch(stream, shop, batch, records, limit);
 
 		if (r < 0)
 			return r;
 		if (!records) {
+			words->at = words->count;
 			shop->damaged++;
-			return 0;
+		} else if (words->at < (uint32_t)(batch[records - 1].fields - 1 - words->words) +
+					       batch[records - 1].words) {
+			break;
 		}
-		at = (uint32_t)(batch[records - 1].fields - 1 - words) + batch[records - 1].words;
 	}
 	return 0;
 }

@@ -9,9 +9,14 @@
 
 #define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
 
-/* Decodes whole records. Damage ends it: what follows in `words` counts as missing later. */
-int events_decode(struct stream *stream, struct stream_shop *shop, const uint64_t *words,
-		  uint32_t count);
+/*
+ * Decodes the records at hand that are due at `limit`. Damage ends it: what
+ * follows it in the words at hand counts as missing later.
+ */
+int events_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit);
+
+/* When the first record at hand is due. */
+uint64_t events_due(const struct stream *stream);
 
 /* `records` records are missing here. */
 int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t records,

@@ -33,6 +33,12 @@ int stream_shop_init(struct stream_shop *shop)
 
 void stream_shop_fini(struct stream_shop *shop)
 {
+	while (shop->spare) {
+		struct stream_words *words = shop->spare;
+
+		shop->spare = words->next;
+		free(words);
+	}
 	shop->stacks = stacks_free(shop->stacks);
 	chains_fini(&shop->chains);
 	free(shop->scratch);
@@ -119,21 +125,49 @@ static int find_portion(const struct stream *stream, const struct stream_shop *s
 	return p.words || p.sealed ? SOMETHING : NOTHING;
 }
 
-static void copy_words(struct stream_shop *shop, const uint64_t *from, uint32_t count)
+static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
-		shop->words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	for (const uint64_t *end = from + count; from < end;)
+		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
+}
+
+static struct stream_words *get_words(struct stream_shop *shop)
+{
+	struct stream_words *words = shop->spare;
+
+	if (words)
+		shop->spare = words->next;
+	else
+		words = malloc(sizeof(*words));
+	return words;
+}
+
+static void put_words(struct stream_shop *shop, struct stream_words *words)
+{
+	if (!words)
+		return;
+	words->next = shop->spare;
+	shop->spare = words;
 }
 
 /* Copies the words, then takes them by moving `taken`; false if the thread was quicker. */
-static bool take(const struct stream *stream, struct stream_shop *shop, struct portion *p)
+static bool take(const struct stream *stream, const struct stream_shop *shop, struct portion *p)
 {
-	copy_words(shop, p->chunk->words + position_word(p->position), p->words);
-	shop->now = clock_ticks(shop->attachment->clock);
+	struct stream_words *words = stream->words;
+
+	copy_words(words->words, p->chunk->words + position_word(p->position), p->words);
+	words->copied = clock_ticks(shop->attachment->clock);
+	words->at = 0;
+	words->count = 0;
 	/* D: the copy is complete before the move. */
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_compare_exchange_strong_explicit(&stream->shared->taken, &p->taken, p->after,
-						       memory_order_acq_rel, memory_order_acquire);
+	if (!atomic_compare_exchange_strong_explicit(&stream->shared->taken, &p->taken, p->after,
+						     memory_order_acq_rel, memory_order_acquire))
+		return false;
+	words->count = p->words;
+	if (p->sealed)
+		chunk_release(shop->attachment->control, shop->attachment->pool, p->index);
+	return true;
 }
 
 /* Tells of records that are known to be missing before the number `number`. */
@@ -154,19 +188,16 @@ static int note_gap(struct stream *stream, struct stream_shop *shop, uint64_t nu
 	return events_lost(stream, shop, number - stream->number, UNWEAVE_LOSS_FULL);
 }
 
-static int digest(struct stream *stream, struct stream_shop *shop, const struct portion *p)
+/* What is missing before the words that were just copied. */
+static int begin_words(struct stream *stream, struct stream_shop *shop, const struct portion *p)
 {
-	int r;
+	const struct stream_words *words = stream->words;
+	uint64_t ticks = words->words[0] >> 8;
 
 	/* What is missing before the first record that we see is told at its time. */
-	if (!stream->time && p->words)
-		stream->time = shop->words[0] >> 8 < shop->now ? shop->words[0] >> 8 : shop->now;
-	r = note_gap(stream, shop, position_word(p->position) ? 0 : p->first);
-	if (r >= 0)
-		r = events_decode(stream, shop, shop->words, p->words);
-	if (p->sealed)
-		chunk_release(shop->attachment->control, shop->attachment->pool, p->index);
-	return r;
+	if (!stream->time && words->count)
+		stream->time = ticks < words->copied ? ticks : words->copied;
+	return note_gap(stream, shop, position_word(p->position) ? 0 : p->first);
 }
 
 /* Who waits for a chunk must not think us dead because a listener takes its time. */
@@ -179,39 +210,72 @@ static void show_life(struct arena_config *config)
 		atomic_store_explicit(&config->heartbeat, now, memory_order_relaxed);
 }
 
-int stream_take(struct stream *stream, struct stream_shop *shop)
+/* Copies until there are words. Returns whether there are, or what the sink returned. */
+static int fetch(struct stream *stream, struct stream_shop *shop)
 {
-	struct arena_config *config = &shop->attachment->control->config;
-	uint64_t before = shop->records;
 	struct portion portion;
 	int r;
 
-	/* No more than the pool has: the thread may be quicker than we are, and others wait. */
+	/* No chunk is empty, so this comes to an end even if the program has gone mad. */
 	for (uint32_t i = 0; i <= shop->attachment->chunks_max; i++) {
 		r = find_portion(stream, shop, &portion);
+		if (r == NOTHING)
+			break;
 		if (r == NONSENSE) {
 			/* The thread took its chunk back while we looked. */
 			if (atomic_load(&stream->shared->taken) != portion.taken)
 				continue;
 			/* Only a program that writes into its arena at random comes here. */
 			shop->damaged++;
-			return 0;
-		}
-		if (r == NOTHING)
 			break;
+		}
 		if (!take(stream, shop, &portion))
 			continue;
-		r = digest(stream, shop, &portion);
-		show_life(config);
+		show_life(&shop->attachment->control->config);
+		r = begin_words(stream, shop, &portion);
 		if (r < 0)
 			return r;
-		if (!portion.sealed)
-			break;
+		if (stream->words->count)
+			return 1;
 	}
-	return (int)(shop->records - before);
+	return 0;
 }
 
-uint64_t stream_number_taken(const struct stream *stream, struct stream_shop *shop)
+int stream_refill(struct stream *stream, struct stream_shop *shop)
+{
+	int r = 1;
+
+	if (!stream->words) {
+		struct portion portion;
+
+		/* Most threads say nothing in most passes: they need no buffer. */
+		if (find_portion(stream, shop, &portion) == NOTHING)
+			return 0;
+		stream->words = get_words(shop);
+		if (!stream->words)
+			return -ENOMEM;
+		stream->words->at = 0;
+		stream->words->count = 0;
+	}
+	if (stream->words->at == stream->words->count)
+		r = fetch(stream, shop);
+	if (stream->words->at == stream->words->count) {
+		put_words(shop, stream->words);
+		stream->words = NULL;
+		return r < 0 ? r : 0;
+	}
+	stream->due.ticks = events_due(stream);
+	return r < 0 ? r : 1;
+}
+
+int stream_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit)
+{
+	return events_decode(stream, shop, limit);
+}
+
+/* Records in the stream before `taken`; 0 if that cannot be said. */
+static uint64_t count_before(const struct stream *stream, const struct stream_shop *shop,
+			     struct stream_words *copy)
 {
 	const struct arena_chunk *chunk;
 	uint64_t taken, first;
@@ -228,14 +292,28 @@ uint64_t stream_number_taken(const struct stream *stream, struct stream_shop *sh
 		if (atomic_load_explicit(&chunk->owner, memory_order_acquire) !=
 		    chunk_owner(position_number(taken), stream->line, stream->index))
 			break;
-		copy_words(shop, chunk->words, word);
+		copy_words(copy->words, chunk->words, word);
 		first = atomic_load_explicit(&chunk->first, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
 		if (atomic_load_explicit(&stream->shared->taken, memory_order_relaxed) == taken)
-			return first + events_count(shop->words, word);
+			return first + events_count(copy->words, word);
 	}
-	/* What is missing before the next chunk, that chunk's first number will say. */
-	return atomic_load_explicit(&stream->shared->written, memory_order_relaxed);
+	return 0;
+}
+
+uint64_t stream_number_taken(const struct stream *stream, struct stream_shop *shop)
+{
+	/* If in doubt: what is missing before the next chunk, that chunk's first number will say.
+	 */
+	uint64_t written = atomic_load_explicit(&stream->shared->written, memory_order_relaxed);
+	struct stream_words *copy = get_words(shop);
+	uint64_t number;
+
+	if (!copy)
+		return written;
+	number = count_before(stream, shop, copy);
+	put_words(shop, copy);
+	return number ? number : written;
 }
 
 void stream_open(struct stream *stream, struct stream_shop *shop, bool gated)
@@ -258,8 +336,10 @@ void stream_open(struct stream *stream, struct stream_shop *shop, bool gated)
 	stream->nest_known = taken == 0;
 }
 
-void stream_close(struct stream *stream)
+void stream_close(struct stream *stream, struct stream_shop *shop)
 {
+	put_words(shop, stream->words);
+	stream->words = NULL;
 	free(stream->nest);
 	stream->nest = NULL;
 	stream->capacity = 0;
@@ -294,10 +374,9 @@ int stream_settle(struct stream *stream, struct stream_shop *shop)
 	uint64_t tried = atomic_load_explicit(&stream->shared->attempts, memory_order_acquire);
 	int r;
 
-	shop->now = clock_ticks(shop->attachment->clock);
 	r = events_end(stream, shop);
 	if (!stream->time)
-		stream->time = shop->now;
+		stream->time = clock_ticks(shop->attachment->clock);
 	return r < 0 ? r : note_gap(stream, shop, tried);
 }
 

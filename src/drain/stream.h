@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reading end of one stream: takes what its thread has published, turns
- * raw records into events, and counts what is missing.
+ * raw records into events, and counts what is missing. Streams are decoded in
+ * turns, by time: a task may have been on another thread the moment before.
  */
 #ifndef DRAIN_STREAM_H
 #define DRAIN_STREAM_H
@@ -14,6 +15,7 @@
 #include "drain/chains.h"
 #include "trace/stacks.h"
 #include "unweave/event.h"
+#include "util/merge.h"
 
 #define STREAM_NEST_MAX 4096u
 
@@ -35,15 +37,25 @@ struct stream_shop {
 	stream_soon soon; /* or NULL */
 	void *sink_data;
 	const struct unweave_frame **scratch; /* SCRATCH_FRAMES, to turn a chain around */
-	uint64_t words[ARENA_CHUNK_WORDS];    /* a private copy, which nobody changes */
-	uint64_t now;                         /* ticks when the words were copied */
+	struct stream_words *spare;           /* buffers that no stream uses */
 	uint64_t records;                     /* taken */
 	uint64_t lost;                        /* records that are missing, by any cause */
 	bool omitting;    /* some chain has frames left out: it is longer than its depth */
 	uint64_t damaged; /* chunks and records that made no sense */
 };
 
+/* A private copy of what a chunk held, which nobody changes. */
+struct stream_words {
+	struct stream_words *next; /* of the spare ones */
+	uint64_t copied;           /* ticks when it was */
+	uint32_t at;               /* the first that is not decoded yet */
+	uint32_t count;
+	uint64_t words[ARENA_CHUNK_WORDS];
+};
+
 struct stream {
+	struct merge_source due;    /* its next record, while there is one at hand */
+	struct stream_words *words; /* NULL: there is none */
 	struct arena_stream *shared;
 	uint32_t line;
 	uint32_t index;  /* ARENA_STREAM_* */
@@ -72,10 +84,17 @@ void stream_shop_fini(struct stream_shop *shop);
  * write is counted.
  */
 void stream_open(struct stream *stream, struct stream_shop *shop, bool gated);
-void stream_close(struct stream *stream);
+void stream_close(struct stream *stream, struct stream_shop *shop);
 
-/* Takes all that is there. Returns the number of records, or what the sink returned. */
-int stream_take(struct stream *stream, struct stream_shop *shop);
+/*
+ * Has the next records at hand, copied from the arena, if there are any: then
+ * `stream->due` says when they are due. Returns whether there are, or what the
+ * sink returned when it was told of a loss, or -ENOMEM.
+ */
+int stream_refill(struct stream *stream, struct stream_shop *shop);
+
+/* Decodes the records at hand that are due at `limit`. Returns what the sink returned. */
+int stream_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit);
 
 /* Nothing more will be taken in this session: tells what waited, and what was lost at the end. */
 int stream_settle(struct stream *stream, struct stream_shop *shop);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chains that come out, against a plain array that each task's chain is kept in here. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "collect.h"
 #include "drain/chains.h"
 
@@ -404,6 +408,77 @@ static void the_table_of_chains_finds_what_was_put_there(void)
 	chains_fini(&chains);
 }
 
+#define HOPS 20000u
+#define HOPPERS 3u
+
+/* A task that is handed from thread to thread, a step each, and its chain after each step. */
+static struct {
+	uint64_t task;
+	_Atomic uint32_t step;
+	uint64_t chains[HOPS][3]; /* outermost first */
+} hopping;
+
+/* Every other step keeps what only the step before it brought, on another thread. */
+static void hop(uint32_t step)
+{
+	uint64_t *chain = hopping.chains[step];
+	uint64_t frames[2] = {0x500001 + step * 2, 0x500000 + step * 2};
+	struct unweave_stack two = {frames, NULL, 2, 1}, one = {frames, NULL, 1, 2};
+
+	chain[0] = 0x400000;
+	chain[1] = step % 2 ? hopping.chains[step - 1][1] : frames[1];
+	chain[2] = frames[0];
+	unweave_task_resume(hopping.task);
+	if (step % 4 < 2)
+		unweave_task_suspend_stack(hopping.task, step % 2 ? &one : &two);
+	else
+		unweave_task_leave(hopping.task, step % 2 ? &one : &two);
+}
+
+static void *hop_in_turn(void *data)
+{
+	uint32_t number = (uint32_t)(uintptr_t)data;
+
+	for (uint32_t step = number; step < HOPS; step += HOPPERS) {
+		while (atomic_load(&hopping.step) != step)
+			sched_yield();
+		hop(step);
+		atomic_store(&hopping.step, step + 1);
+	}
+	unweave_thread_idle();
+	return NULL;
+}
+
+static void a_task_that_changes_threads_keeps_its_chain(void)
+{
+	uint64_t root = 0x400000;
+	struct unweave_stack stack = {&root, NULL, 1, 0};
+	pthread_t threads[HOPPERS];
+	uint32_t resumes = 0, wrong = 0;
+
+	collect_begin(0);
+	hopping.task = unweave_task_new(NULL, CHAIN, 0, &stack);
+	atomic_store(&hopping.step, 0);
+	for (uintptr_t i = 0; i < HOPPERS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, hop_in_turn, (void *)i), 0);
+	for (uint32_t i = 0; i < HOPPERS; i++)
+		pthread_join(threads[i], NULL);
+	unweave_stop();
+	CHECK_EQ(collect_lost(), 0);
+	for (size_t i = 0; i < collected.count; i++) {
+		const struct seen *seen = &collected.seen[i];
+		const uint64_t *chain;
+
+		if (seen->event.kind != UNWEAVE_EVENT_RESUME || resumes++ == 0)
+			continue;
+		chain = hopping.chains[resumes - 2];
+		wrong += seen->frame_count != 3 || seen->frames[0].address != chain[2] ||
+			 seen->frames[1].address != chain[1] || seen->frames[2].address != chain[0];
+	}
+	CHECK_EQ(resumes, HOPS);
+	CHECK_EQ(wrong, 0);
+}
+
 int main(void)
 {
 	RUN(the_table_of_chains_finds_what_was_put_there);
@@ -414,6 +489,7 @@ int main(void)
 	RUN(what_is_kept_of_an_unknown_chain_is_said_to_be_left_out);
 	RUN(a_chain_is_forgotten_when_its_task_completes);
 	RUN(equal_chains_are_one);
+	RUN(a_task_that_changes_threads_keeps_its_chain);
 	collect_forget();
 	return check_done();
 }
