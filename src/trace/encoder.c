@@ -14,15 +14,9 @@
 /* The reader adds this flag to all of an aside stream; it is not stored. */
 #define FLAGS_STORED (0xffffu & ~UNWEAVE_EVENT_ASIDE)
 
-/* One that has begun and not ended. */
-struct run {
-	uint64_t task;
-	uint32_t index; /* of the task, in the block under construction */
-};
-
-/* What is written at once: an event, a SUSPEND that waited, or that and the RESUME after it. */
+/* What is written at once: an event, the SUSPEND that waits, or that and the RESUME after it. */
 struct item {
-	const struct unweave_event *suspend;
+	bool suspend;
 	const struct unweave_event *event;
 	uint64_t time;
 };
@@ -36,9 +30,9 @@ struct encoder {
 
 	bool open; /* a block is under construction, with its prelude */
 	bool nest_known;
-	bool waits; /* `suspend` does: a RESUME at the same time would make it a SWITCH */
-	struct unweave_event suspend;
-	uint64_t time;   /* of the last event put */
+	bool waits; /* a SUSPEND of the innermost run: a RESUME at its time makes it a SWITCH */
+	const struct unweave_frame *left; /* its chain */
+	uint64_t time;                    /* of the last event put: of that SUSPEND, if it waits */
 	uint64_t number; /* of the next record, not counting the SUSPEND that waits */
 	struct block block;
 	uint8_t *start; /* of the events, after the prelude */
@@ -50,7 +44,7 @@ struct encoder {
 	uint64_t lost_ever;         /* with those that were said */
 
 	uint32_t depth;
-	struct run nest[NEST_MAX];
+	uint64_t nest[NEST_MAX]; /* tasks; each has been mentioned in the open block */
 	uint8_t payload[FORMAT_PAYLOAD_MAX];
 };
 
@@ -86,7 +80,7 @@ struct encoder *encoder_free(struct encoder *encoder)
 }
 
 /* NULL where a reader would not know it. */
-static const struct run *innermost(const struct encoder *encoder)
+static const uint64_t *innermost(const struct encoder *encoder)
 {
 	if (!encoder->nest_known || encoder->depth == 0)
 		return NULL;
@@ -107,14 +101,15 @@ static bool carries_stack(unsigned kind)
 /* Whether there is nothing about the event that only CODE_OTHER can say. */
 static bool is_plain(const struct unweave_event *event)
 {
-	return !event->other && !event->value && !event->text && !(event->flags & FLAGS_STORED);
+	return !(event->other | event->value | (uintptr_t)event->text |
+		 (event->flags & FLAGS_STORED));
 }
 
 static bool is_innermost(const struct encoder *encoder, uint64_t task)
 {
-	const struct run *run = innermost(encoder);
+	const uint64_t *run = innermost(encoder);
 
-	return run && run->task == task;
+	return run && *run == task;
 }
 
 static void put_head(struct room *room, uint64_t delta, enum event_code code)
@@ -122,22 +117,18 @@ static void put_head(struct room *room, uint64_t delta, enum event_code code)
 	room_put(room, delta << 4 | code);
 }
 
-/* Returns the task's index, as all that mention one. */
-static uint32_t put_task(struct encoder *encoder, const struct unweave_event *event)
+static void put_task(struct encoder *encoder, const struct unweave_event *event)
 {
-	const struct unweave_frame *chain = NULL;
-	uint32_t index;
+	const struct mention *known = mentions_find(&encoder->told.tasks, event->task);
+	const struct unweave_frame *chain = known ? known->chain : NULL;
 
 	/* A mention always tells a chain; where the event has none, it must not change it. */
 	if (carries_stack(event->kind))
 		chain = event->stack;
-	else if (told_find(&encoder->told, event->task, &index))
-		chain = encoder->told.chains[index];
-	return told_put_task(&encoder->told, &encoder->room, event->task, chain);
+	told_put_task(&encoder->told, &encoder->room, event->task, chain);
 }
 
-static void put_other_fields(struct encoder *encoder, const struct unweave_event *event,
-			     uint32_t *index)
+static void put_other_fields(struct encoder *encoder, const struct unweave_event *event)
 {
 	struct room *room = &encoder->room;
 	bool stack = carries_stack(event->kind) && event->stack;
@@ -152,7 +143,7 @@ static void put_other_fields(struct encoder *encoder, const struct unweave_event
 
 	room_put(room, mask);
 	if (mask & OTHER_TASK)
-		*index = put_task(encoder, event);
+		put_task(encoder, event);
 	if (mask & OTHER_OTHER)
 		room_put(room, event->other);
 	if (mask & OTHER_VALUE)
@@ -163,11 +154,9 @@ static void put_other_fields(struct encoder *encoder, const struct unweave_event
 		room_put(room, flags);
 }
 
-static uint32_t write_other(struct encoder *encoder, uint64_t delta,
-			    const struct unweave_event *event)
+static void write_other(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
 {
 	struct room *room = &encoder->room;
-	uint32_t index = 0;
 	uint8_t *length, *body;
 
 	put_head(room, delta, CODE_OTHER);
@@ -175,7 +164,7 @@ static uint32_t write_other(struct encoder *encoder, uint64_t delta,
 	length = room->at;
 	room_put(room, 0);
 	body = room->at;
-	put_other_fields(encoder, event, &index);
+	put_other_fields(encoder, event);
 	room_put(room, 0); /* as much room as the length may need beyond its one byte */
 	if (!room->full) {
 		size_t size = (size_t)(room->at - 1 - body);
@@ -186,59 +175,57 @@ static uint32_t write_other(struct encoder *encoder, uint64_t delta,
 		memcpy(length, bytes, count);
 		room->at = length + count + size;
 	}
-	return index;
 }
 
-/* A RESUME, and the SUSPEND just before it if there was one. */
-static uint32_t write_resume(struct encoder *encoder, uint64_t delta,
-			     const struct unweave_event *suspend, const struct unweave_event *event)
+/* Tells the chain that the run which ends has now; returns what the reader thought it was. */
+static const struct unweave_frame *tell_left(struct encoder *encoder)
 {
-	const struct unweave_frame **chains = encoder->told.chains, *was = NULL;
-	unsigned code = CODE_RESUME;
-	bool moved = false, known;
-	uint32_t index;
+	uint64_t task = encoder->nest[encoder->depth - 1];
+	struct mention *mention = mentions_find(&encoder->told.tasks, task);
+	const struct unweave_frame *was = mention->chain;
 
-	if (suspend) {
-		const struct unweave_frame **chain = &chains[innermost(encoder)->index];
+	mention->chain = encoder->left;
+	return was;
+}
 
-		was = *chain;
-		moved = was != suspend->stack;
-		*chain = suspend->stack;
-		code = moved ? CODE_SWITCH_STACK : CODE_SWITCH;
-	}
-	known = told_find(&encoder->told, event->task, &index) && chains[index] == event->stack;
+/* A RESUME; or a SWITCH, if the SUSPEND that waits comes `first`. */
+static void write_resume(struct encoder *encoder, uint64_t delta, bool first,
+			 const struct unweave_event *event)
+{
+	const struct unweave_frame *was = first ? tell_left(encoder) : NULL;
+	bool moved = first && was != encoder->left;
+	unsigned code = !first ? CODE_RESUME : moved ? CODE_SWITCH_STACK : CODE_SWITCH;
+	const struct mention *mention = mentions_find(&encoder->told.tasks, event->task);
+	bool known = mention && mention->chain == event->stack;
+
 	if (!known)
-		code += suspend ? CODE_SWITCH_TO - CODE_SWITCH : CODE_RESUME_TO - CODE_RESUME;
-
+		code += first ? CODE_SWITCH_TO - CODE_SWITCH : CODE_RESUME_TO - CODE_RESUME;
 	put_head(&encoder->room, delta, code);
 	if (moved)
-		told_put_stack(&encoder->told, &encoder->room, was, suspend->stack);
-	if (!known)
-		return told_put_task(&encoder->told, &encoder->room, event->task, event->stack);
-	room_put(&encoder->room, index);
-	return index;
+		told_put_stack(&encoder->told, &encoder->room, was, encoder->left);
+	if (known)
+		room_put(&encoder->room, mention->index);
+	else
+		told_put_task(&encoder->told, &encoder->room, event->task, event->stack);
 }
 
-static void write_suspend(struct encoder *encoder, uint64_t delta,
-			  const struct unweave_event *suspend)
+static void write_suspend(struct encoder *encoder, uint64_t delta)
 {
-	const struct unweave_frame **chain = &encoder->told.chains[innermost(encoder)->index];
-	const struct unweave_frame *was = *chain;
-	bool moved = was != suspend->stack;
+	const struct unweave_frame *was = tell_left(encoder);
+	bool moved = was != encoder->left;
 
-	*chain = suspend->stack;
 	put_head(&encoder->room, delta, moved ? CODE_SUSPEND_STACK : CODE_SUSPEND);
 	if (moved)
-		told_put_stack(&encoder->told, &encoder->room, was, suspend->stack);
+		told_put_stack(&encoder->told, &encoder->room, was, encoder->left);
 }
 
 static void write_wake(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
 {
-	uint32_t index;
+	const struct mention *mention = mentions_find(&encoder->told.tasks, event->task);
 
-	if (told_find(&encoder->told, event->task, &index)) {
+	if (mention) {
 		put_head(&encoder->room, delta, CODE_WAKE);
-		room_put(&encoder->room, index);
+		room_put(&encoder->room, mention->index);
 	} else {
 		put_head(&encoder->room, delta, CODE_WAKE_TO);
 		told_put_task(&encoder->told, &encoder->room, event->task, NULL);
@@ -248,16 +235,17 @@ static void write_wake(struct encoder *encoder, uint64_t delta, const struct unw
 static void write_create(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
 {
 	struct room *room = &encoder->room;
-	uint32_t index;
+	const struct mention *parent;
 
 	put_head(room, delta, CODE_CREATE);
 	told_put_task(&encoder->told, room, event->task, event->stack);
+	parent = mentions_find(&encoder->told.tasks, event->other);
 	if (event->other == 0) {
 		room_put(room, 0);
 	} else if (is_innermost(encoder, event->other)) {
 		room_put(room, 1);
-	} else if (told_find(&encoder->told, event->other, &index)) {
-		room_put(room, index + UINT64_C(3));
+	} else if (parent) {
+		room_put(room, parent->index + UINT64_C(3));
 	} else {
 		room_put(room, 2);
 		room_put(room, event->other);
@@ -266,63 +254,63 @@ static void write_create(struct encoder *encoder, uint64_t delta, const struct u
 }
 
 /* Any event but a SUSPEND that waited; compact where that gives back exactly the same event. */
-static uint32_t write_event(struct encoder *encoder, uint64_t delta,
-			    const struct unweave_event *event)
+static void write_event(struct encoder *encoder, uint64_t delta, const struct unweave_event *event)
 {
-	const struct run *run = innermost(encoder);
+	const uint64_t *run = innermost(encoder);
 	bool plain = is_plain(event);
-	bool runs = plain && run && run->task == event->task;
+	bool runs = plain && run && *run == event->task;
 
 	switch (event->kind) {
 	case UNWEAVE_EVENT_RESUME:
-		if (plain)
-			return write_resume(encoder, delta, NULL, event);
-		break;
+		if (!plain)
+			break;
+		write_resume(encoder, delta, false, event);
+		return;
 	case UNWEAVE_EVENT_CREATE:
 		if (event->text || event->flags & FLAGS_STORED)
 			break;
 		write_create(encoder, delta, event);
-		return 0;
+		return;
 	case UNWEAVE_EVENT_WAKE:
-		if (event->other != (run ? run->task : 0) || event->value || event->text ||
+		if (event->other != (run ? *run : 0) || event->value || event->text ||
 		    event->flags & FLAGS_STORED)
 			break;
 		write_wake(encoder, delta, event);
-		return 0;
+		return;
 	case UNWEAVE_EVENT_COMPLETE:
 		if (!runs)
 			break;
 		put_head(&encoder->room, delta, CODE_COMPLETE);
-		return 0;
+		return;
 	case UNWEAVE_EVENT_FRAME_RESUME:
 		if (!runs)
 			break;
 		put_head(&encoder->room, delta, CODE_FRAME_RESUME);
-		return 0;
+		return;
 	case UNWEAVE_EVENT_FRAME_COMPLETE:
 		if (!runs)
 			break;
 		put_head(&encoder->room, delta, CODE_FRAME_COMPLETE);
-		return 0;
+		return;
 	case UNWEAVE_EVENT_IDLE:
 		if (!plain || event->task)
 			break;
 		put_head(&encoder->room, delta, CODE_IDLE);
-		return 0;
+		return;
 	}
-	return write_other(encoder, delta, event);
+	write_other(encoder, delta, event);
 }
 
-static uint32_t write_item(struct encoder *encoder, const struct item *item)
+static void write_item(struct encoder *encoder, const struct item *item)
 {
 	uint64_t delta = item->time - encoder->block.last;
 
 	if (!item->suspend)
-		return write_event(encoder, delta, item->event);
-	if (item->event)
-		return write_resume(encoder, delta, item->suspend, item->event);
-	write_suspend(encoder, delta, item->suspend);
-	return 0;
+		write_event(encoder, delta, item->event);
+	else if (item->event)
+		write_resume(encoder, delta, true, item->event);
+	else
+		write_suspend(encoder, delta);
 }
 
 static uint64_t lost_total(const struct encoder *encoder)
@@ -426,22 +414,20 @@ static bool open_block(struct encoder *encoder, uint64_t time)
 	if (encoder->nest_known)
 		room_put(room, encoder->depth);
 	for (uint32_t i = 0; encoder->nest_known && i < encoder->depth; i++)
-		encoder->nest[i].index =
-			told_put_task(&encoder->told, room, encoder->nest[i].task, NULL);
+		told_put_task(&encoder->told, room, encoder->nest[i], NULL);
 	encoder->start = room->at;
 	encoder->open = !room->full;
 	return encoder->open;
 }
 
 /* What an event does to the nest, whichever way it is written. */
-static void follow(struct encoder *encoder, const struct unweave_event *event, uint32_t index)
+static void follow(struct encoder *encoder, const struct unweave_event *event)
 {
 	switch (event->kind) {
 	case UNWEAVE_EVENT_RESUME:
 	case UNWEAVE_EVENT_REPLAY:
 		if (encoder->nest_known)
-			encoder->nest[encoder->depth++] =
-				(struct run){.task = event->task, .index = index};
+			encoder->nest[encoder->depth++] = event->task;
 		break;
 	case UNWEAVE_EVENT_SUSPEND:
 	case UNWEAVE_EVENT_COMPLETE:
@@ -463,11 +449,11 @@ static uint64_t numbers_of(const struct item *item)
 {
 	if (item->event && item->event->kind == UNWEAVE_EVENT_LOST)
 		return item->event->value;
-	return (item->suspend != NULL) + (item->event != NULL);
+	return item->suspend + (item->event != NULL);
 }
 
 /* Writes the item; if it does not fit, in a new block. */
-static bool place(struct encoder *encoder, const struct item *item, uint32_t *index)
+static bool place(struct encoder *encoder, const struct item *item)
 {
 	if (encoder->open && (item->time - encoder->block.last) >> DELTA_BITS)
 		close_block(encoder);
@@ -475,7 +461,7 @@ static bool place(struct encoder *encoder, const struct item *item, uint32_t *in
 		uint8_t *before = encoder->room.at;
 		bool fresh = before == encoder->start;
 
-		*index = write_item(encoder, item);
+		write_item(encoder, item);
 		if (!encoder->room.full)
 			return true;
 		/* The dictionaries now say too much, but they end with the block. */
@@ -490,24 +476,22 @@ static bool place(struct encoder *encoder, const struct item *item, uint32_t *in
 static void add(struct encoder *encoder, const struct item *item)
 {
 	uint64_t numbers = numbers_of(item);
-	uint32_t index = 0;
 
-	if (place(encoder, item, &index)) {
+	if (place(encoder, item)) {
 		encoder->block.last = item->time;
 		encoder->block.events += numbers;
 	} else {
 		lose(encoder, UNWEAVE_LOSS_FULL, numbers, item->time, -ENOMEM);
 	}
 	encoder->number += numbers;
-	if (item->suspend)
-		follow(encoder, item->suspend, 0);
+	encoder->depth -= item->suspend;
 	if (item->event)
-		follow(encoder, item->event, index);
+		follow(encoder, item->event);
 }
 
 static void add_waiting(struct encoder *encoder)
 {
-	struct item item = {.suspend = &encoder->suspend, .time = encoder->suspend.time};
+	struct item item = {.suspend = true, .time = encoder->time};
 
 	if (!encoder->waits)
 		return;
@@ -530,19 +514,17 @@ int encoder_put(struct encoder *encoder, const struct unweave_event *event)
 	encoder->error = 0;
 	if (item.time < encoder->time)
 		item.time = encoder->time;
-	encoder->time = item.time;
-
-	if (encoder->waits && event->kind == UNWEAVE_EVENT_RESUME &&
-	    item.time == encoder->suspend.time && is_plain(event)) {
-		item.suspend = &encoder->suspend;
+	if (encoder->waits && event->kind == UNWEAVE_EVENT_RESUME && item.time == encoder->time &&
+	    is_plain(event)) {
+		item.suspend = true;
 		encoder->waits = false;
 	}
 	add_waiting(encoder);
+	encoder->time = item.time;
 
 	if (event->kind == UNWEAVE_EVENT_SUSPEND && is_plain(event) &&
 	    is_innermost(encoder, event->task)) {
-		encoder->suspend = *event;
-		encoder->suspend.time = item.time;
+		encoder->left = event->stack;
 		encoder->waits = true;
 		return encoder->error;
 	}
@@ -554,7 +536,7 @@ int encoder_put(struct encoder *encoder, const struct unweave_event *event)
 
 void encoder_prefetch(const struct encoder *encoder, uint64_t task)
 {
-	map_prefetch(&encoder->told.tasks, task);
+	mentions_prefetch(&encoder->told.tasks, task);
 }
 
 int encoder_flush(struct encoder *encoder)
@@ -589,5 +571,5 @@ uint64_t encoder_first(const struct encoder *encoder)
 {
 	if (encoder->open && encoder->room.at != encoder->start)
 		return encoder->block.first;
-	return encoder->waits ? encoder->suspend.time : 0;
+	return encoder->waits ? encoder->time : 0;
 }

@@ -48,10 +48,9 @@ static uint32_t entry_add_child(uint32_t *entry)
 
 int told_init(struct told *told)
 {
-	*told = (struct told){.chain_capacity = 32};
-	told->chains = calloc(told->chain_capacity, sizeof(*told->chains));
+	*told = (struct told){0};
 	told->path = malloc(TOLD_CHAIN_MAX * sizeof(*told->path));
-	if (!told->chains || !told->path || map_init(&told->tasks, ENTRIES_MOST) < 0 ||
+	if (!told->path || mentions_init(&told->tasks, ENTRIES_MOST) < 0 ||
 	    map_init(&told->stacks, ENTRIES_MOST) < 0) {
 		told_fini(told);
 		return -ENOMEM;
@@ -61,16 +60,15 @@ int told_init(struct told *told)
 
 void told_fini(struct told *told)
 {
-	map_fini(&told->tasks);
+	mentions_fini(&told->tasks);
 	map_fini(&told->stacks);
-	free(told->chains);
 	free(told->path);
 	*told = (struct told){0};
 }
 
 void told_clear(struct told *told)
 {
-	map_clear(&told->tasks);
+	mentions_clear(&told->tasks);
 	map_clear(&told->stacks);
 	told->root = 0;
 	told->last_task = 0;
@@ -164,43 +162,25 @@ void told_put_stack(struct told *told, struct room *room, const struct unweave_f
 		room_put(room, (uint64_t)entry_index(*entry) << 1);
 }
 
-/* An entry without a chain yet. */
-static int add_task(struct told *told, uint64_t task)
-{
-	uint32_t index = told->tasks.count;
-
-	if (index == told->chain_capacity) {
-		const struct unweave_frame **chains =
-			reallocarray(told->chains, told->chain_capacity, 2 * sizeof(*chains));
-
-		if (!chains)
-			return -ENOMEM;
-		told->chains = chains;
-		told->chain_capacity *= 2;
-	}
-	return map_put(&told->tasks, task, index);
-}
-
-uint32_t told_put_task(struct told *told, struct room *room, uint64_t task,
-		       const struct unweave_frame *chain)
+void told_put_task(struct told *told, struct room *room, uint64_t task,
+		   const struct unweave_frame *chain)
 {
 	uint64_t delta = varint_zigzag((int64_t)(task - told->last_task));
-	uint32_t index = told->tasks.count;
-	bool known = told_find(told, task, &index);
+	struct mention *known = mentions_find(&told->tasks, task);
+	struct mention *mention = known ? known : mentions_add(&told->tasks, task);
 
-	if (!known && add_task(told, task) < 0) {
+	if (!mention) {
 		room->full = true;
-		return 0;
+		return;
 	}
 	if (known || delta == 0) {
 		room_put(room, 0);
-		room_put(room, index);
+		room_put(room, mention->index);
 	} else {
 		room_put(room, delta);
 	}
 	if (!known)
 		told->last_task = task;
-	told_put_stack(told, room, known ? told->chains[index] : NULL, chain);
-	told->chains[index] = chain;
-	return index;
+	told_put_stack(told, room, mention->chain, chain);
+	mention->chain = chain;
 }

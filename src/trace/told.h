@@ -7,9 +7,9 @@
 #ifndef TRACE_TOLD_H
 #define TRACE_TOLD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/mentions.h"
 #include "trace/room.h"
 #include "unweave/event.h"
 #include "util/map.h"
@@ -17,11 +17,9 @@
 #define TOLD_CHAIN_MAX 4096u /* frames; of a deeper chain the root side is kept */
 
 struct told {
-	struct map tasks;                    /* id to index */
-	struct map stacks;                   /* frame to entry, as told.c packs it */
-	uint32_t root;                       /* the entry that roots stand on: no frame, index 0 */
-	const struct unweave_frame **chains; /* by task index */
-	uint32_t chain_capacity;
+	struct mentions tasks;
+	struct map stacks; /* frame to entry, as told.c packs it */
+	uint32_t root;     /* the entry that roots stand on: no frame, index 0 */
 	uint64_t last_task;
 	uint64_t last_address;
 	const struct unweave_frame **path; /* TOLD_CHAIN_MAX frames, to turn a chain around */
@@ -34,16 +32,6 @@ void told_fini(struct told *told);
 /* A new block: its reader knows nothing. */
 void told_clear(struct told *told);
 
-/* Whether the task was mentioned in this block, and its index. */
-static inline bool told_find(const struct told *told, uint64_t task, uint32_t *ret)
-{
-	const uint32_t *index = map_find(&told->tasks, task);
-
-	if (index)
-		*ret = *index;
-	return index != NULL;
-}
-
 /*
  * Writes a stackref where the reader has been told `was` of the task, or NULL.
  * Frames that are new to the reader are defined by it.
@@ -51,8 +39,8 @@ static inline bool told_find(const struct told *told, uint64_t task, uint32_t *r
 void told_put_stack(struct told *told, struct room *room, const struct unweave_frame *was,
 		    const struct unweave_frame *chain);
 
-/* Writes a mention, which tells that the task has this chain. Returns its index. */
-uint32_t told_put_task(struct told *told, struct room *room, uint64_t task,
-		       const struct unweave_frame *chain);
+/* Writes a mention, which tells that the task has this chain. */
+void told_put_task(struct told *told, struct room *room, uint64_t task,
+		   const struct unweave_frame *chain);
 
 #endif /* TRACE_TOLD_H */

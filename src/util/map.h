@@ -44,12 +44,6 @@ static inline uint32_t *map_find(const struct map *map, uint64_t key)
 	return NULL;
 }
 
-/* For a key that will be looked for soon. */
-static inline void map_prefetch(const struct map *map, uint64_t key)
-{
-	__builtin_prefetch(&map->slots[hash_mix(key) >> map->shift]);
-}
-
 /* Adds a key that is not there. Returns -ENOMEM, also at the limit; the map is as it was. */
 int map_put(struct map *map, uint64_t key, uint32_t value);
 
