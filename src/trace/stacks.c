@@ -17,7 +17,7 @@ struct slot {
 
 struct stacks {
 	struct unweave_frame **slabs;
-	struct slot *slots; /* a power of two of them; at most half are in use */
+	struct slot *slots; /* a power of two of them; at most a quarter is in use */
 	unsigned shift;     /* 64 - log2 of their number */
 	uint32_t slab_count;
 	uint32_t count;
@@ -72,6 +72,12 @@ static uint64_t hash_frame(uint32_t awaiter, uint64_t address, int32_t state, ui
 	return hash_mix(hash_mix(below) ^ address);
 }
 
+static uint64_t hash_node(const struct unweave_frame *node)
+{
+	return hash_frame(node->awaiter ? node->awaiter->id : 0, node->address, node->state,
+			  node->kind);
+}
+
 static void insert(struct slot *slots, unsigned shift, uint64_t hash, uint32_t id)
 {
 	uint64_t mask = UINT64_MAX >> shift;
@@ -89,13 +95,8 @@ static int grow_slots(struct stacks *stacks)
 
 	if (!slots)
 		return -ENOMEM;
-	for (uint32_t id = 1; id <= stacks->count; id++) {
-		const struct unweave_frame *node = node_of(stacks, id);
-		uint32_t awaiter = node->awaiter ? node->awaiter->id : 0;
-
-		insert(slots, shift, hash_frame(awaiter, node->address, node->state, node->kind),
-		       id);
-	}
+	for (uint32_t id = 1; id <= stacks->count; id++)
+		insert(slots, shift, hash_node(node_of(stacks, id)), id);
 	free(stacks->slots);
 	stacks->slots = slots;
 	stacks->shift = shift;
@@ -109,7 +110,7 @@ static int reserve(struct stacks *stacks)
 
 	if (stacks->count == stacks->limit)
 		return -ENOMEM;
-	if (stacks->count >= slot_count(stacks->shift) / 2 && grow_slots(stacks) < 0)
+	if (stacks->count >= slot_count(stacks->shift) / 4 && grow_slots(stacks) < 0)
 		return -ENOMEM;
 	if (stacks->count < stacks->slab_count * SLAB_NODES)
 		return 0;
@@ -120,21 +121,12 @@ static int reserve(struct stacks *stacks)
 	return 0;
 }
 
-const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
-					uint64_t address, int32_t state, uint32_t kind)
+/* Seldom needed, and so apart: stacks_push() does without its registers. */
+static __attribute__((noinline)) const struct unweave_frame *
+add_node(struct stacks *stacks, const struct unweave_frame *awaiter, uint64_t address,
+	 int32_t state, uint32_t kind)
 {
-	uint64_t hash = hash_frame(awaiter ? awaiter->id : 0, address, state, kind);
-	uint64_t mask = UINT64_MAX >> stacks->shift;
 	struct unweave_frame *node;
-
-	for (uint64_t at = hash >> stacks->shift; stacks->slots[at].id; at = (at + 1) & mask) {
-		if (stacks->slots[at].tag != (uint32_t)hash)
-			continue;
-		node = node_of(stacks, stacks->slots[at].id);
-		if (node->awaiter == awaiter && node->address == address && node->state == state &&
-		    node->kind == kind)
-			return node;
-	}
 
 	if (reserve(stacks) < 0)
 		return NULL;
@@ -147,6 +139,25 @@ const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unwe
 		.kind = kind,
 		.id = stacks->count,
 	};
-	insert(stacks->slots, stacks->shift, hash, node->id);
+	insert(stacks->slots, stacks->shift, hash_node(node), node->id);
 	return node;
+}
+
+const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
+					uint64_t address, int32_t state, uint32_t kind)
+{
+	uint64_t hash = hash_frame(awaiter ? awaiter->id : 0, address, state, kind);
+	uint64_t mask = UINT64_MAX >> stacks->shift;
+
+	for (uint64_t at = hash >> stacks->shift; stacks->slots[at].id; at = (at + 1) & mask) {
+		const struct unweave_frame *node;
+
+		if (stacks->slots[at].tag != (uint32_t)hash)
+			continue;
+		node = node_of(stacks, stacks->slots[at].id);
+		if (node->awaiter == awaiter && node->address == address && node->state == state &&
+		    node->kind == kind)
+			return node;
+	}
+	return add_node(stacks, awaiter, address, state, kind);
 }
