@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_SLOTS 1024u
+#define FIRST_BITS 10u
 
 int chains_init(struct chains *chains, uint32_t limit)
 {
-	struct chain_slot *slots = calloc(FIRST_SLOTS, sizeof(*slots));
+	struct chain_slot *slots = calloc(1u << FIRST_BITS, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
-	*chains = (struct chains){.slots = slots, .mask = FIRST_SLOTS - 1, .limit = limit};
+	*chains = (struct chains){.slots = slots,
+				  .mask = (1u << FIRST_BITS) - 1,
+				  .shift = 64 - FIRST_BITS,
+				  .limit = limit};
 	return 0;
 }
 
@@ -22,18 +25,10 @@ void chains_fini(struct chains *chains)
 	*chains = (struct chains){0};
 }
 
-struct chain_slot *chains_find(const struct chains *chains, uint64_t task)
-{
-	uint32_t at = chains_home(chains, task);
-
-	while (chains->slots[at].task && chains->slots[at].task != task)
-		at = (at + 1) & chains->mask;
-	return &chains->slots[at];
-}
-
 static int grow(struct chains *chains)
 {
-	struct chains larger = {.mask = chains->mask * 2 + 1, .limit = chains->limit};
+	struct chains larger = {
+		.mask = chains->mask * 2 + 1, .shift = chains->shift - 1, .limit = chains->limit};
 
 	larger.slots = calloc((size_t)larger.mask + 1, sizeof(*larger.slots));
 	if (!larger.slots)

@@ -20,6 +20,7 @@ struct chain_slot {
 struct chains {
 	struct chain_slot *slots; /* a power of two of them, at most three quarters in use */
 	uint32_t mask;
+	unsigned shift; /* 64 - log2 of their number */
 	uint32_t count;
 	uint32_t limit;
 };
@@ -28,10 +29,11 @@ struct chains {
 int chains_init(struct chains *chains, uint32_t limit);
 void chains_fini(struct chains *chains);
 
-/* Where the search for a task begins. */
+/* Where the search for a task begins: tasks in a row, as most are, each have a slot of their own.
+ */
 static inline uint32_t chains_home(const struct chains *chains, uint64_t task)
 {
-	return (uint32_t)(hash_mix(task) >> 32) & chains->mask;
+	return (uint32_t)(hash_mix(task) >> chains->shift);
 }
 
 static inline void chains_prefetch(const struct chains *chains, uint64_t task)
@@ -41,7 +43,15 @@ static inline void chains_prefetch(const struct chains *chains, uint64_t task)
 
 /* The task's slot; or the free one that chains_add() would fill, with no chain. Until the next
  * change. */
-struct chain_slot *chains_find(const struct chains *chains, uint64_t task);
+static inline struct chain_slot *chains_find(const struct chains *chains, uint64_t task)
+{
+	uint32_t at = chains_home(chains, task);
+
+	while (chains->slots[at].task && chains->slots[at].task != task)
+		at = (at + 1) & chains->mask;
+	return &chains->slots[at];
+}
+
 /* Adds a task that was not found. Where there is no room its chain is simply not known. */
 void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
 		const struct unweave_frame *stack);
