@@ -7,75 +7,79 @@
 
 #include "arena/record.h"
 
-#define BATCH 32u /* records that are looked at together: by the last, memory has answered */
+#define BATCH 64u /* records that are looked at together: by the last, memory has answered */
 
 /* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
 struct record {
-	uint32_t kind;
 	uint64_t ticks;
 	const uint64_t *fields; /* after the first word */
-	uint32_t words;         /* all of it */
-	bool with_stack;        /* or what follows is not set */
-	uint32_t frames, root, keep;
+	const uint64_t *stack;  /* its first word; or NULL */
+	uint32_t kind;
+	uint32_t words; /* all of it */
+};
+
+/* The stack of a record, taken apart. */
+struct frames {
+	uint32_t count, root, keep;
 	uint64_t omitted; /* if `root` */
 	const uint64_t *addresses;
 	const uint32_t *states; /* or NULL */
 };
 
-static bool parse_stack(struct record *record, const uint64_t *at, const uint64_t *end)
+static struct frames frames_of(const uint64_t *stack)
 {
-	uint64_t head;
+	uint64_t head = *stack++;
+	struct frames frames = {.count = head & 0xffff,
+				.root = head >> 16 & 0xffff,
+				.keep = head >> 32 & 0x7fffffff};
 
-	if (at >= end)
-		return false;
-	head = *at++;
-	record->frames = head & 0xffff;
-	record->root = head >> 16 & 0xffff;
-	record->keep = head >> 32 & 0x7fffffff;
-	record->states = NULL;
-	if (record->root > record->frames)
-		return false;
-	if (record->root) {
-		if (at >= end)
-			return false;
-		record->omitted = *at++;
-	}
-	if (record->frames > end - at)
-		return false;
-	record->addresses = at;
-	at += record->frames;
-	if (head >> 63) {
-		if ((record->frames + 1) / 2 > end - at)
-			return false;
-		record->states = (const uint32_t *)at;
-		at += (record->frames + 1) / 2;
-	}
-	record->words = (uint32_t)(at - record->fields) + 1;
-	return true;
+	if (frames.root)
+		frames.omitted = *stack++;
+	frames.addresses = stack;
+	if (head >> 63)
+		frames.states = (const uint32_t *)(stack + frames.count);
+	return frames;
+}
+
+/* The words that a stack takes; more than `most` if they do not make sense. */
+static uint32_t stack_words(const uint64_t *stack, uint32_t most)
+{
+	uint32_t count, root;
+
+	if (!most)
+		return 1;
+	count = *stack & 0xffff;
+	root = *stack >> 16 & 0xffff;
+	if (root > count)
+		return most + 1;
+	return 1 + (root > 0) + count + (*stack >> 63 ? (count + 1) / 2 : 0);
 }
 
 /* False if the words do not begin with a whole record. */
-static bool parse(struct record *record, const uint64_t *words, uint32_t count)
+static inline bool parse(struct record *record, const uint64_t *words, uint32_t count)
 {
-	uint64_t head = words[0];
-	unsigned kind = head & 0x7f;
-	unsigned fixed = record_fixed_words(kind);
+	uint32_t kind = words[0] & 0x7f;
+	uint32_t length = record_fixed_words(kind);
 
-	if (!fixed || fixed > count)
+	if (!length || length > count)
 		return false;
 	record->kind = kind;
-	record->ticks = head >> 8;
+	record->ticks = words[0] >> 8;
 	record->fields = words + 1;
-	record->words = fixed;
-	record->with_stack = head & RECORD_WITH_STACK;
+	record->stack = NULL;
 	if (kind == RECORD_NAME) {
-		uint64_t bytes = words[2];
-
-		if (bytes > RECORD_NAME_MAX || fixed + (bytes + 7) / 8 > count)
+		if (words[2] > RECORD_NAME_MAX)
 			return false;
-		record->words = fixed + (uint32_t)(bytes + 7) / 8;
+		length += (uint32_t)(words[2] + 7) / 8;
+		if (length > count)
+			return false;
 	}
-	return !record->with_stack || parse_stack(record, words + fixed, words + count);
+	if (words[0] & RECORD_WITH_STACK) {
+		record->stack = words + length;
+		length += stack_words(record->stack, count - length);
+	}
+	record->words = length;
+	return length <= count;
 }
 
 uint64_t events_count(const uint64_t *words, uint32_t count)
@@ -88,7 +92,7 @@ uint64_t events_count(const uint64_t *words, uint32_t count)
 	return records;
 }
 
-static int send(struct stream *stream, struct stream_shop *shop, struct unweave_event *event)
+static inline int send(struct stream *stream, struct stream_shop *shop, struct unweave_event *event)
 {
 	int r;
 
@@ -177,19 +181,19 @@ static const struct unweave_frame *keep_root(struct stream_shop *shop,
 	return frames < keep ? push_omission(shop, chain, keep - frames) : chain;
 }
 
-/* Puts the record's frames on top of `base`. NULL if there is no room for new chains. */
+/* Puts frames on top of `base`. NULL if there is no room for new chains. */
 static const struct unweave_frame *
-push_frames(struct stream_shop *shop, const struct unweave_frame *base, const struct record *record)
+push_frames(struct stream_shop *shop, const struct unweave_frame *base, const struct frames *frames)
 {
 	const struct unweave_frame *chain = base;
 
-	for (uint32_t i = record->frames; i-- > 0;) {
-		int32_t state = record->states ? (int32_t)record->states[i] : 0;
+	for (uint32_t i = frames->count; i-- > 0;) {
+		int32_t state = frames->states ? (int32_t)frames->states[i] : 0;
 
 		/* Outermost first: the root side, then the word that something is missing. */
-		if (record->root && i == record->frames - record->root - 1)
-			chain = push_omission(shop, chain, record->omitted);
-		chain = stacks_push(shop->stacks, chain, record->addresses[i], state,
+		if (frames->root && i == frames->count - frames->root - 1)
+			chain = push_omission(shop, chain, frames->omitted);
+		chain = stacks_push(shop->stacks, chain, frames->addresses[i], state,
 				    UNWEAVE_FRAME_CODE);
 		if (!chain || chain->depth >= SCRATCH_FRAMES)
 			return NULL;
@@ -200,12 +204,12 @@ push_frames(struct stream_shop *shop, const struct unweave_frame *base, const st
 /* The chain that grew at its root: the new frames, and all the old ones on top of them. */
 static const struct unweave_frame *append_frames(struct stream_shop *shop,
 						 const struct unweave_frame *old,
-						 const struct record *record)
+						 const struct frames *frames)
 {
-	const struct unweave_frame *chain = push_frames(shop, NULL, record);
+	const struct unweave_frame *chain = push_frames(shop, NULL, frames);
 	uint32_t count = 0;
 
-	if (!record->frames)
+	if (!frames->count)
 		return old;
 	for (; old && count < SCRATCH_FRAMES; old = old->awaiter)
 		shop->scratch[count++] = old;
@@ -215,20 +219,17 @@ static const struct unweave_frame *append_frames(struct stream_shop *shop,
 	return chain;
 }
 
-/* The task's chain after this record, which is remembered. */
-static const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
-						const struct record *record)
+/* Remembers the chain that the task has after a record with a stack. */
+static const struct unweave_frame *change_chain(struct stream_shop *shop, struct chain_slot *slot,
+						uint64_t task, const struct record *record)
 {
-	struct chain_slot *slot = chains_find(&shop->chains, task);
-	const struct unweave_frame *old = slot->stack;
+	struct frames frames = frames_of(record->stack);
 	const struct unweave_frame *chain;
 
-	if (!record->with_stack)
-		return old;
 	if (record->kind == RECORD_APPEND)
-		chain = append_frames(shop, old, record);
+		chain = append_frames(shop, slot->stack, &frames);
 	else
-		chain = push_frames(shop, keep_root(shop, old, record->keep), record);
+		chain = push_frames(shop, keep_root(shop, slot->stack, frames.keep), &frames);
 	if (slot->task)
 		slot->stack = chain;
 	else
@@ -236,22 +237,40 @@ static const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64
 	return chain;
 }
 
+/* The chain that the task has after this record. */
+static inline const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
+						       const struct record *record)
+{
+	struct chain_slot *slot = chains_find(&shop->chains, task);
+
+	return record->stack ? change_chain(shop, slot, task, record) : slot->stack;
+}
+
 /* The record's stack by itself: of a task that has no chain any more, or of another one. */
 static const struct unweave_frame *lone_chain(struct stream_shop *shop, const struct record *record)
 {
-	return record->with_stack ? push_frames(shop, NULL, record) : NULL;
+	struct frames frames;
+
+	if (!record->stack)
+		return NULL;
+	frames = frames_of(record->stack);
+	return push_frames(shop, NULL, &frames);
 }
 
 /* A run that ended without reading the clock: it ended when the next record says. */
 static int flush_leave(struct stream *stream, struct stream_shop *shop, uint64_t ticks,
 		       uint16_t flags)
 {
+	struct unweave_event event = {.kind = UNWEAVE_EVENT_SUSPEND,
+				      .flags = flags,
+				      .time = ticks,
+				      .task = stream->left,
+				      .stack = stream->left_stack};
+
 	if (!stream->leaving)
 		return 0;
 	stream->leaving = false;
-	stream->left.time = ticks;
-	stream->left.flags = flags;
-	return send(stream, shop, &stream->left);
+	return send(stream, shop, &event);
 }
 
 int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t records,
@@ -287,7 +306,6 @@ static void decode_end(struct stream *stream, struct stream_shop *shop, const st
 {
 	switch (record->kind) {
 	case RECORD_SUSPEND:
-	case RECORD_LEAVE:
 		fill(event, UNWEAVE_EVENT_SUSPEND, innermost(stream));
 		break;
 	case RECORD_SUSPEND_TASK:
@@ -395,21 +413,33 @@ static void decode_name(const struct record *record, struct unweave_event *event
 	event->text = text;
 }
 
+static int decode_leave(struct stream *stream, struct stream_shop *shop,
+			const struct record *record)
+{
+	/* Two in a row: the first one can only have ended when the second began to wait. */
+	int r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+
+	stream->leaving = true;
+	stream->left = innermost(stream);
+	stream->left_stack = follow_chain(shop, stream->left, record);
+	pop(stream, stream->left);
+	return r;
+}
+
 static int decode(struct stream *stream, struct stream_shop *shop, const struct record *record)
 {
 	struct unweave_event event = {.time = record->ticks};
 	char text[RECORD_NAME_MAX + 1];
 	int r;
 
-	if (record->kind != RECORD_LEAVE) {
-		r = flush_leave(stream, shop, record->ticks, 0);
-		if (r < 0)
-			return r;
-	}
+	if (record->kind == RECORD_LEAVE)
+		return decode_leave(stream, shop, record);
+	r = flush_leave(stream, shop, record->ticks, 0);
+	if (r < 0)
+		return r;
 	switch (record->kind) {
 	case RECORD_SUSPEND:
 	case RECORD_SUSPEND_TASK:
-	case RECORD_LEAVE:
 	case RECORD_COMPLETE:
 	case RECORD_COMPLETE_ERROR:
 	case RECORD_COMPLETE_CANCELLED:
@@ -433,13 +463,7 @@ static int decode(struct stream *stream, struct stream_shop *shop, const struct 
 		decode_marker(stream, record, &event);
 		break;
 	}
-	if (record->kind != RECORD_LEAVE)
-		return send(stream, shop, &event);
-	/* Two in a row: the first one can only have ended when the second began to wait. */
-	r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
-	stream->leaving = true;
-	stream->left = event;
-	return r;
+	return send(stream, shop, &event);
 }
 
 /* Whether the record is the one that the session begins with on this stream. */

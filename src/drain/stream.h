@@ -62,8 +62,9 @@ struct stream {
 	uint32_t thread; /* number within the process */
 	bool gated;      /* drops what an earlier session left, up to the reset of this one */
 	bool nest_known;
-	bool leaving; /* the innermost run has ended: `left` waits for the next record's time */
-	struct unweave_event left;
+	bool leaving;  /* a run has ended, and waits for the next record to say when */
+	uint64_t left; /* its task */
+	const struct unweave_frame *left_stack;
 	uint64_t number;   /* of the next record to take */
 	uint64_t orphaned; /* records from there on that a recorder took with it when it died */
 	uint64_t sent;     /* number of the next event to go to the sink */
