@@ -178,15 +178,17 @@ static int on_block(void *data, const struct block *block, const uint8_t *payloa
 	return write_block(outlet, block, payload);
 }
 
-/* Trouble with the file is no reason to stop taking: the program's buffers are small. */
+/* Trouble with the file, and only that loses events, is no reason to stop taking. */
 static void note_result(struct outlet *outlet, int r)
 {
-	uint64_t lost = encoder_lost(outlet->encoder);
+	uint64_t lost;
 
+	if (r >= 0)
+		return;
+	lost = encoder_lost(outlet->encoder);
 	outlet->recorder->unwritten += lost - outlet->lost;
 	outlet->lost = lost;
-	if (r < 0)
-		outlet->recorder->error = r;
+	outlet->recorder->error = r;
 }
 
 static struct outlet *open_outlet(struct recorder *recorder, struct stream *stream)
@@ -424,9 +426,7 @@ uint64_t recorder_pause_ns(const struct recorder *recorder)
 	 * The longer the pause, the less a pass costs for each record; but at a
 	 * million resumes a second the default pool is full in 200 ms.
 	 */
-	if (recorder->busy > 100000)
-		return 1000000;
-	return recorder->busy ? 15000000 : 20000000;
+	return recorder->busy > 100000 ? 1000000 : 20000000;
 }
 
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
