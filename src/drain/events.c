@@ -162,17 +162,23 @@ static uint64_t frames_in(const struct stream_shop *shop, const struct unweave_f
 	return frames;
 }
 
+/* All but the innermost frame. Of a chain that is not known, who knows how much is missing. */
+static const struct unweave_frame *keep_rest(struct stream_shop *shop,
+					     const struct unweave_frame *chain)
+{
+	if (!chain)
+		return push_omission(shop, NULL, 0);
+	return chain->kind == UNWEAVE_FRAME_CODE ? chain->awaiter : chain;
+}
+
 /* The `keep` outermost frames of a chain; what is not known of them is said to be left out. */
 static const struct unweave_frame *keep_root(struct stream_shop *shop,
 					     const struct unweave_frame *chain, uint32_t keep)
 {
 	uint64_t frames = frames_in(shop, chain);
 
-	if (keep == RECORD_KEEP_REST && chain && chain->kind == UNWEAVE_FRAME_CODE)
-		return chain->awaiter;
-	/* Of a chain that is not known, how much is missing is not known either. */
 	if (keep == RECORD_KEEP_REST)
-		return push_omission(shop, NULL, 0);
+		return keep_rest(shop, chain);
 	/* A hostile program's frames may add up to anything. */
 	while (chain && frames > keep) {
 		frames -= chain->kind == UNWEAVE_FRAME_OMITTED ? chain->address : 1;
