@@ -26,6 +26,8 @@ const char *name_kind(uint64_t kind)
 		[UNWEAVE_EVENT_RESET] = "reset",
 		[UNWEAVE_EVENT_REPLAY] = "replay",
 		[UNWEAVE_EVENT_LOST] = "lost",
+		[UNWEAVE_EVENT_AWAIT] = "await",
+		[UNWEAVE_EVENT_TASK] = "task",
 	};
 
 	return LOOK_UP(names, kind);

@@ -214,12 +214,6 @@ static int get_text(struct decoder *decoder, const uint8_t *end, const char **re
 	return 0;
 }
 
-static bool has_stack(uint64_t kind)
-{
-	return kind == UNWEAVE_EVENT_CREATE || kind == UNWEAVE_EVENT_RESUME ||
-	       kind == UNWEAVE_EVENT_SUSPEND || kind == UNWEAVE_EVENT_APPEND;
-}
-
 /* The fields of an OTHER that ends at `end`. */
 static int get_fields(struct decoder *decoder, const uint8_t *end, struct unweave_event *event,
 		      uint32_t *ret_entry)
@@ -233,7 +227,7 @@ static int get_fields(struct decoder *decoder, const uint8_t *end, struct unweav
 	if (r < 0)
 		return r;
 	event->task = decoder->tasks[entry].id;
-	if (has_stack(event->kind))
+	if (format_tells_chain(event->kind))
 		event->stack = decoder->tasks[entry].told;
 	if (mask & OTHER_OTHER)
 		event->other = decode_get(decoder);
@@ -258,7 +252,7 @@ static int get_other(struct decoder *decoder, struct unweave_event *ret)
 {
 	uint64_t kind = decode_get(decoder);
 	uint64_t length = decode_get(decoder);
-	bool known = kind >= UNWEAVE_EVENT_CREATE && kind <= UNWEAVE_EVENT_LOST;
+	bool known = kind >= UNWEAVE_EVENT_CREATE && kind <= FORMAT_KIND_MAX;
 	struct unweave_event event;
 	const uint8_t *end;
 	uint32_t entry = 0;

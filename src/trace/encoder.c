@@ -92,12 +92,6 @@ static bool pushes(unsigned kind)
 	return kind == UNWEAVE_EVENT_RESUME || kind == UNWEAVE_EVENT_REPLAY;
 }
 
-static bool carries_stack(unsigned kind)
-{
-	return kind == UNWEAVE_EVENT_CREATE || kind == UNWEAVE_EVENT_RESUME ||
-	       kind == UNWEAVE_EVENT_SUSPEND || kind == UNWEAVE_EVENT_APPEND;
-}
-
 /* Whether there is nothing about the event that only CODE_OTHER can say. */
 static bool is_plain(const struct unweave_event *event)
 {
@@ -123,7 +117,7 @@ static void put_task(struct encoder *encoder, const struct unweave_event *event)
 	const struct unweave_frame *chain = known ? known->chain : NULL;
 
 	/* A mention always tells a chain; where the event has none, it must not change it. */
-	if (carries_stack(event->kind))
+	if (format_tells_chain(event->kind))
 		chain = event->stack;
 	told_put_task(&encoder->told, &encoder->room, event->task, chain);
 }
@@ -131,7 +125,7 @@ static void put_task(struct encoder *encoder, const struct unweave_event *event)
 static void put_other_fields(struct encoder *encoder, const struct unweave_event *event)
 {
 	struct room *room = &encoder->room;
-	bool stack = carries_stack(event->kind) && event->stack;
+	bool stack = format_tells_chain(event->kind) && event->stack;
 	unsigned flags = event->flags & FLAGS_STORED;
 	unsigned mask = 0;
 

@@ -3,7 +3,10 @@
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "unweave/event.h"
 
 #define FORMAT_MAGIC "\x89UNW\r\n\x1a\n" /* eight bytes: a text-mode copy breaks them */
 #define FORMAT_VERSION 1u
@@ -67,6 +70,17 @@ enum event_code {
 #define OTHER_VALUE 4u  /* varint */
 #define OTHER_TEXT 8u   /* varint length, bytes */
 #define OTHER_FLAGS 16u /* varint */
+
+/* The last kind of event that this build knows. */
+#define FORMAT_KIND_MAX UNWEAVE_EVENT_TASK
+
+/* Whether the event's chain is the told chain of its task; else it has none. */
+static inline bool format_tells_chain(uint64_t kind)
+{
+	return kind <= UNWEAVE_EVENT_SUSPEND || kind == UNWEAVE_EVENT_APPEND ||
+	       kind == UNWEAVE_EVENT_REPLAY || kind == UNWEAVE_EVENT_AWAIT ||
+	       kind == UNWEAVE_EVENT_TASK;
+}
 
 /* Children of one awaiter that a stackref can name by their number. */
 #define FORMAT_SIBLINGS_MAX 32u

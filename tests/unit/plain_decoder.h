@@ -329,7 +329,9 @@ static inline void plain_other(struct plain_decoder *d)
 	event = plain_add(d, (unsigned)kind, task,
 			  kind == UNWEAVE_EVENT_CREATE || kind == UNWEAVE_EVENT_RESUME ||
 					  kind == UNWEAVE_EVENT_SUSPEND ||
-					  kind == UNWEAVE_EVENT_APPEND
+					  kind == UNWEAVE_EVENT_APPEND ||
+					  kind == UNWEAVE_EVENT_REPLAY ||
+					  kind == UNWEAVE_EVENT_AWAIT || kind == UNWEAVE_EVENT_TASK
 				  ? plain_told(d, task)
 				  : 0);
 	if (mask & OTHER_OTHER)

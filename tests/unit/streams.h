@@ -158,7 +158,7 @@ static inline unsigned stream_kind(struct stream *stream)
 		return UNWEAVE_EVENT_RESUME;
 	if (r < 96)
 		return 1 + random_next(&stream->state) % UNWEAVE_EVENT_APPEND;
-	return 1 + random_next(&stream->state) % UNWEAVE_EVENT_LOST;
+	return 1 + random_next(&stream->state) % UNWEAVE_EVENT_TASK;
 }
 
 static inline void stream_follow(struct stream *stream, const struct unweave_event *event)
@@ -230,7 +230,9 @@ static inline char *chain_text(const struct unweave_frame *frame)
 static inline void check_event(const struct plain_event *got, const struct unweave_event *put)
 {
 	bool stack = put->kind == UNWEAVE_EVENT_CREATE || put->kind == UNWEAVE_EVENT_RESUME ||
-		     put->kind == UNWEAVE_EVENT_SUSPEND || put->kind == UNWEAVE_EVENT_APPEND;
+		     put->kind == UNWEAVE_EVENT_SUSPEND || put->kind == UNWEAVE_EVENT_APPEND ||
+		     put->kind == UNWEAVE_EVENT_REPLAY || put->kind == UNWEAVE_EVENT_AWAIT ||
+		     put->kind == UNWEAVE_EVENT_TASK;
 	char *text = chain_text(stack ? put->stack : NULL);
 
 	CHECK_EQ(got->kind, put->kind);
