@@ -71,6 +71,7 @@ void told_clear(struct told *told)
 	mentions_clear(&told->tasks);
 	map_clear(&told->stacks);
 	told->root = 0;
+	told->entries = 0;
 	told->last_task = 0;
 	told->last_address = 0;
 }
@@ -99,51 +100,94 @@ static void put_frame(struct told *told, struct room *room, const struct unweave
 	room->at = varint_put(room->at, varint_zigzag(frame->state));
 }
 
-/* Writes the first `count` frames of the path on top of `parent`; `top` is the innermost. */
-static void define(struct told *told, struct room *room, uint32_t *parent, uint32_t count,
-		   const struct unweave_frame *top)
+/* Depths that come to the same number leave out the same frames of their chain. */
+static uint32_t step_of(const struct unweave_frame *frame)
 {
-	uint32_t index = told->stacks.count + 1;
+	return (frame->depth - 1) / TOLD_STEP;
+}
+
+/* The outermost frame of `chain` that is left out is TOLD_ROOT + 1 deep; this is the innermost. */
+static uint32_t last_omitted(const struct unweave_frame *chain)
+{
+	return (step_of(chain) - 1) * TOLD_STEP;
+}
+
+/*
+ * What the frame is known by where it is part of `chain`. It may stand on two
+ * different entries: in a chain that is one step deeper more is left out below it.
+ */
+static uint64_t key_in(const struct unweave_frame *frame, const struct unweave_frame *chain)
+{
+	bool other = chain->depth > TOLD_CHAIN_MAX && frame->depth > TOLD_ROOT &&
+		     step_of(frame) != step_of(chain);
+
+	return (uintptr_t)frame | other;
+}
+
+/* Writes the first `count` frames of the path, which are of `chain`, on top of `parent`. */
+static void define(struct told *told, struct room *room, uint32_t *parent, uint32_t count,
+		   const struct unweave_frame *chain)
+{
 	uint32_t number = entry_add_child(parent);
 
 	if ((size_t)(room->end - room->at) < 3 * VARINT_MOST + (size_t)count * FRAME_MOST) {
 		room->full = true;
 		return;
 	}
-	room->at = varint_put(room->at, (uint64_t)index << 1);
+	room->at = varint_put(room->at, ((uint64_t)told->entries + 1) << 1);
 	room->at = varint_put(room->at, entry_index(*parent));
 	room->at = varint_put(room->at, count);
 	while (count-- > 0) {
-		put_frame(told, room, count ? told->path[count] : top);
-		if (map_put(&told->stacks, (uintptr_t)told->path[count],
-			    entry_make(index++, number, count > 0)) < 0)
+		const struct unweave_frame *frame = told->path[count];
+
+		put_frame(told, room, frame);
+		told->entries++;
+		/* An omission is found by what stands on it. */
+		if (frame != &told->omission &&
+		    map_put(&told->stacks, key_in(frame, chain),
+			    entry_make(told->entries, number, count > 0)) < 0)
 			room->full = true;
 		number = 0;
 	}
 }
 
+/* Goes on after the frames that are left out at `frame`; says in `told` how many they are. */
+static const struct unweave_frame *omit(struct told *told, const struct unweave_frame *frame)
+{
+	bool known = true;
+
+	told->omission = (struct unweave_frame){.kind = UNWEAVE_FRAME_OMITTED};
+	for (; frame->depth > TOLD_ROOT; frame = frame->awaiter) {
+		uint64_t frames = frame->kind == UNWEAVE_FRAME_OMITTED ? frame->address : 1;
+
+		known = known && frames;
+		told->omission.address += frames;
+	}
+	if (!known)
+		told->omission.address = 0;
+	return frame;
+}
+
 /* Finds the frames that the reader does not know, and defines them. */
 static void put_new_stack(struct told *told, struct room *room, const struct unweave_frame *chain)
 {
-	const struct unweave_frame *frame = chain, *top = chain;
-	struct unweave_frame omission = {.kind = UNWEAVE_FRAME_OMITTED};
+	uint32_t cut = chain->depth > TOLD_CHAIN_MAX ? last_omitted(chain) : 0;
+	const struct unweave_frame *frame = chain;
 	uint32_t *known = NULL;
 	uint32_t count = 0;
 
-	if (chain->depth > TOLD_CHAIN_MAX) {
-		omission.address = chain->depth - (TOLD_CHAIN_MAX - 1);
-		top = &omission;
-		told->path[count++] = chain;
-		while (frame->depth >= TOLD_CHAIN_MAX)
-			frame = frame->awaiter;
-	}
-	for (; frame; frame = frame->awaiter) {
-		known = map_find(&told->stacks, (uintptr_t)frame);
+	while (frame) {
+		if (frame->depth == cut) {
+			frame = omit(told, frame);
+			told->path[count++] = &told->omission;
+		}
+		known = map_find(&told->stacks, key_in(frame, chain));
 		if (known)
 			break;
 		told->path[count++] = frame;
+		frame = frame->awaiter;
 	}
-	define(told, room, known ? known : &told->root, count, top);
+	define(told, room, known ? known : &told->root, count, chain);
 }
 
 void told_put_stack(struct told *told, struct room *room, const struct unweave_frame *was,

@@ -14,15 +14,24 @@
 #include "unweave/event.h"
 #include "util/map.h"
 
-#define TOLD_CHAIN_MAX 4096u /* frames; of a deeper chain the root side is kept */
+/*
+ * Frames; of a deeper chain both ends are kept: so many of the root side, and on
+ * the innermost side from one to two steps. What is left out between them ends at
+ * a multiple of a step, so that chains that differ in a few frames share the rest.
+ */
+#define TOLD_CHAIN_MAX 4096u
+#define TOLD_ROOT (TOLD_CHAIN_MAX / 2 - 1)
+#define TOLD_STEP (TOLD_CHAIN_MAX / 4)
 
 struct told {
 	struct mentions tasks;
 	struct map stacks; /* frame to entry, as told.c packs it */
+	uint32_t entries;  /* that the reader has in its list of stacks */
 	uint32_t root;     /* the entry that roots stand on: no frame, index 0 */
 	uint64_t last_task;
 	uint64_t last_address;
 	const struct unweave_frame **path; /* TOLD_CHAIN_MAX frames, to turn a chain around */
+	struct unweave_frame omission;     /* in the path, for what is left out there */
 };
 
 /* Returns -ENOMEM. */
