@@ -16,12 +16,12 @@ extern "C" {
 #endif
 
 enum unweave_event_kind {
-	UNWEAVE_EVENT_CREATE = 1,     /* task, other: its parent, value: site, stack */
-	UNWEAVE_EVENT_RESUME,         /* task, stack: its chain as far as it is known */
-	UNWEAVE_EVENT_SUSPEND,        /* task, stack */
-	UNWEAVE_EVENT_COMPLETE,       /* task, value: enum unweave_status */
-	UNWEAVE_EVENT_WAKE,           /* task, other: who woke it, value: enum unweave_source */
-	UNWEAVE_EVENT_FRAME_RESUME,   /* task: the one that runs */
+	UNWEAVE_EVENT_CREATE = 1,   /* task, other: its parent, value: site, stack */
+	UNWEAVE_EVENT_RESUME,       /* task, stack: its chain as far as it is known */
+	UNWEAVE_EVENT_SUSPEND,      /* task, stack */
+	UNWEAVE_EVENT_COMPLETE,     /* task, value: enum unweave_status */
+	UNWEAVE_EVENT_WAKE,         /* task, other: who woke it, value: enum unweave_source */
+	UNWEAVE_EVENT_FRAME_RESUME, /* task: the one that runs; not for its first: that is RESUME */
 	UNWEAVE_EVENT_FRAME_COMPLETE, /* task: the one that runs */
 	UNWEAVE_EVENT_UNWIND,         /* task: the one that runs, value: frames << 1 | handled */
 	UNWEAVE_EVENT_APPEND,         /* task, stack: its chain, which grew; other: who awaits it */

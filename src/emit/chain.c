@@ -83,6 +83,7 @@ struct run {
 	uint32_t place;
 	unsigned flags;
 	bool shown;
+	bool begun; /* one of its continuations has gone on */
 };
 
 static void begin_run(struct run *run)
@@ -151,7 +152,8 @@ static enum unweave_step run_one(struct run *run)
 
 	dispatch_show(&run->dispatch, view_of(link, run->place));
 	take(run->chain);
-	links_frame_resume(run->dispatch.task);
+	links_frame_resume(run->dispatch.task, !run->begun);
+	run->begun = true;
 	step = (enum unweave_step)links_go(link, run->chain, run->place);
 	if (step == UNWEAVE_STEP_DONE) {
 		links_frame_complete(run->dispatch.task);

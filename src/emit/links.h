@@ -33,8 +33,11 @@ static inline bool links_may_want(uint64_t task, uint64_t keyword)
 	return self->hot.gate != unweave_priv_gate() || emit_wants(self, task, keyword);
 }
 
-static inline void links_frame_resume(uint64_t task)
+/* What the first function of a run goes on with is the RESUME, if that is recorded. */
+static inline void links_frame_resume(uint64_t task, bool first)
 {
+	if (first && emit_wants(emit_self(), task, UNWEAVE_KEYWORD_RESUME))
+		return;
 	if (links_may_want(task, UNWEAVE_KEYWORD_FRAME_RESUME))
 		unweave_frame_resume(task);
 }

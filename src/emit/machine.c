@@ -188,7 +188,7 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 	run.dispatch.views[0] = live_view(box, 0);
 	run.shown = dispatch_begin(&run.dispatch, box->head.task, UNWEAVE_MODEL_MACHINE);
 	links_resume(&box->head);
-	links_frame_resume(run.dispatch.task);
+	links_frame_resume(run.dispatch.task, true);
 	links_go(&box->link, NULL, 0);
 	finish_run(&run);
 }
@@ -202,7 +202,7 @@ static void continue_in(struct box_run *run, struct unweave_box *box)
 	run->completed = NULL;
 	box->under = 0;
 	dispatch_show(&run->dispatch, live_view(box, run->place));
-	links_frame_resume(run->dispatch.task);
+	links_frame_resume(run->dispatch.task, false);
 	links_go(&box->link, NULL, run->place);
 	run->current = NULL;
 	run->completed = completed;
