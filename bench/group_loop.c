@@ -35,6 +35,7 @@ struct plan {
 	const char *title;
 	const char *overhead;
 	const char *loop; /* NULL: only FULL is of interest, and what comes before it */
+	enum unweave_model model;
 	uint32_t tasks;
 	double ns;      /* of work */
 	uint32_t slice; /* runs */
@@ -42,10 +43,18 @@ struct plan {
 	uint32_t quick;
 };
 
+#define CHAIN UNWEAVE_MODEL_CHAIN
+#define MACHINE UNWEAVE_MODEL_MACHINE
+
 static const struct plan plans[] = {
-	{"hot loop, 1 M/s", "overhead.1M", "loop.hot", WORKLOAD_HOT, 1000, 2048, 3000, 8},
-	{"cold loop, 1 M/s", "overhead.1M.cold", "loop.cold", WORKLOAD_COLD, 1000, 2048, 3000, 8},
-	{"hot loop, 100 k/s", "overhead.100k", NULL, WORKLOAD_HOT, 10000, 512, 1000, 8},
+	{"hot loop, chains", "overhead.1M", "loop.hot", CHAIN, WORKLOAD_HOT, 1000, 2048, 3000, 8},
+	{"cold loop, chains", "overhead.1M.cold", "loop.cold", CHAIN, WORKLOAD_COLD, 1000, 2048,
+	 3000, 8},
+	{"hot loop, state machines", "overhead.1M.machine", "loop.hot.machine", MACHINE,
+	 WORKLOAD_HOT, 1000, 2048, 3000, 8},
+	{"cold loop, state machines", "overhead.1M.cold.machine", "loop.cold.machine", MACHINE,
+	 WORKLOAD_COLD, 1000, 2048, 3000, 8},
+	{"hot loop, 100 k/s", "overhead.100k", NULL, CHAIN, WORKLOAD_HOT, 10000, 512, 1000, 8},
 };
 #define PLANS (sizeof(plans) / sizeof(plans[0]))
 
@@ -65,6 +74,7 @@ static double measure(void *context, uint32_t variant, uint32_t repetition)
 		loop->first = rng_below(&loop->rng, loop->workload.slice);
 	}
 	level_set(variants[variant].level);
+	workload_pretend_told(&loop->workload, variants[variant].level != LEVEL_FULL);
 	workload_run(&loop->workload, variants[variant].hooks, WARM_UP, loop->first);
 	return workload_run(&loop->workload, variants[variant].hooks, loop->workload.slice,
 			    loop->first);
@@ -127,7 +137,7 @@ static int run_plan(struct bench *bench, const struct plan *plan, struct taker *
 	int r;
 
 	bench_progress("%s", plan->title);
-	r = workload_init(&loop.workload, plan->tasks, plan->slice, &bench->rng);
+	r = workload_init(&loop.workload, plan->model, plan->tasks, plan->slice, &bench->rng);
 	if (r < 0)
 		return r;
 	r = taker_begin(taker);

@@ -180,7 +180,7 @@ int group_trace(struct bench *bench)
 
 	if (!taker)
 		return -ENOMEM;
-	r = workload_init(&workload, WORKLOAD_COLD, SLICE, &bench->rng);
+	r = workload_init(&workload, UNWEAVE_MODEL_CHAIN, WORKLOAD_COLD, SLICE, &bench->rng);
 	if (r >= 0) {
 		r = run_and_read(bench, &workload, taker);
 		workload_fini(&workload);

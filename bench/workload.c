@@ -20,6 +20,40 @@ static uint64_t draw_address(struct rng *rng)
 	return CODE + rng_below(rng, 1u << 20) * UINT64_C(4);
 }
 
+/* What the step that runs next is to do: the loop's, for the function that it calls. */
+static struct {
+	struct job *job;
+	uint32_t rounds;
+	const void *leaf;
+} step;
+
+static int direct_step(struct unweave_link *link, void *context);
+static int chain_step(struct unweave_link *link, void *context);
+static int box_step(struct unweave_link *link, void *context);
+
+static const void *as_code(uint64_t address)
+{
+	return (const void *)(uintptr_t)address;
+}
+
+static void start_chain(struct job *job)
+{
+	unweave_chain_init(&job->chain);
+	for (uint32_t i = 0; i < WORKLOAD_DEPTH; i++)
+		unweave_chain_push(&job->chain, &job->links[i]);
+	unweave_chain_start(&job->chain, UNWEAVE_SITE("bench"), 0);
+}
+
+/* The links above the box are awaiters that never go on. */
+static void start_box(struct job *job)
+{
+	unweave_box_init(&job->box, box_step, job->links[0].code, UNWEAVE_SITE("bench"));
+	for (uint32_t i = 1; i + 1 < WORKLOAD_DEPTH; i++)
+		job->links[i].awaiter = &job->links[i + 1];
+	job->box.link.awaiter = &job->links[1];
+	unweave_box_suspend(&job->box);
+}
+
 static void draw_jobs(struct workload *workload, struct rng *rng)
 {
 	uint64_t outer[WORKLOAD_ROOTS][WORKLOAD_DEPTH];
@@ -35,10 +69,15 @@ static void draw_jobs(struct workload *workload, struct rng *rng)
 		struct job *job = &workload->jobs[i];
 
 		job->root = rng_below(rng, WORKLOAD_ROOTS);
-		memcpy(job->frames, outer[job->root], sizeof(job->frames));
+		for (uint32_t k = 0; k < WORKLOAD_DEPTH; k++)
+			unweave_link_init(&job->links[k], chain_step, as_code(outer[job->root][k]),
+					  0);
 		for (unsigned s = 0; s < 8; s++)
 			job->state[s] = rng_next(rng) | 1;
-		job->task = unweave_task_new(UNWEAVE_SITE("bench"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+		if (workload->model == UNWEAVE_MODEL_CHAIN)
+			start_chain(job);
+		else
+			start_box(job);
 	}
 }
 
@@ -65,9 +104,11 @@ static void draw_rounds(struct workload *workload, double mean, struct rng *rng)
 	rng_shuffle(rng, workload->rounds, workload->slice);
 }
 
-int workload_init(struct workload *workload, uint32_t count, uint32_t slice, struct rng *rng)
+int workload_init(struct workload *workload, enum unweave_model model, uint32_t count,
+		  uint32_t slice, struct rng *rng)
 {
 	memset(workload, 0, sizeof(*workload));
+	workload->model = model;
 	workload->count = count;
 	workload->slice = slice;
 	workload->steps = STEPS;
@@ -135,45 +176,93 @@ static __attribute__((noinline)) void least_leave(void)
 	__atomic_store_n(&least.at, least.at + 1, __ATOMIC_RELEASE);
 }
 
-static inline void begin_run(const struct job *job, enum workload_hooks hooks)
+/* A task's function: works, and goes to wait with another leaf. What is around it differs. */
+static int direct_step(struct unweave_link *link, void *context)
 {
+	struct unweave_link **innermost = context;
+
+	work(step.job, step.rounds);
+	link->code = step.leaf;
+	if (innermost) {
+		link->awaiter = *innermost;
+		*innermost = link;
+	}
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+static int chain_step(struct unweave_link *link, void *context)
+{
+	work(step.job, step.rounds);
+	link->code = step.leaf;
+	unweave_chain_push(context, link);
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+static int box_step(struct unweave_link *link, void *context)
+{
+	(void)context;
+	work(step.job, step.rounds);
+	link->code = step.leaf;
+	unweave_box_suspend((struct unweave_box *)link);
+	return 0;
+}
+
+/* What a loop does that knows nothing of unweave: takes the innermost function, and calls it. */
+static inline void run_directly(struct job *job, enum unweave_model model)
+{
+	/* A call through a pointer, as it would be. */
+	static unweave_go volatile go = direct_step;
+	unweave_go direct = go;
+	struct unweave_link *link;
+
+	if (model == UNWEAVE_MODEL_MACHINE) {
+		direct(&job->box.link, NULL);
+		return;
+	}
+	link = job->chain.head.innermost;
+	job->chain.head.innermost = link->awaiter;
+	direct(link, &job->chain.head.innermost);
+}
+
+static inline void run_job(struct job *job, enum workload_hooks hooks, enum unweave_model model)
+{
+	if (hooks == HOOKS_REAL) {
+		if (model == UNWEAVE_MODEL_CHAIN)
+			unweave_chain_run(&job->chain, UNWEAVE_RUN_LEAVE);
+		else
+			unweave_box_run(&job->box, UNWEAVE_RUN_LEAVE);
+		return;
+	}
 	if (hooks == HOOKS_CLOCKS)
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
-		least_resume(job->task);
-	else if (hooks == HOOKS_REAL)
-		unweave_task_resume(job->task);
-}
-
-/* The stack is there whatever is recorded: the loop does not know. */
-static inline void end_run(const struct job *job, enum workload_hooks hooks)
-{
-	struct unweave_stack stack = {job->frames, NULL, 1, WORKLOAD_DEPTH - 1};
-
+		least_resume(job->chain.head.task);
+	run_directly(job, model);
 	if (hooks == HOOKS_CLOCKS)
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
 		least_leave();
-	else if (hooks == HOOKS_REAL)
-		unweave_task_leave(job->task, &stack);
 }
 
-/* One loop for each way to call the hooks: `hooks` is a constant in each. */
+/* One loop for each way to run: `hooks` and `model` are constants in each. */
 static inline __attribute__((always_inline)) void run(struct workload *workload, uint32_t runs,
-						      uint32_t first, enum workload_hooks hooks)
+						      uint32_t first, enum workload_hooks hooks,
+						      enum unweave_model model)
 {
 	uint32_t slice = workload->slice, steps = workload->steps;
 	uint32_t at = workload->at, round = first % slice;
 	uint32_t idle = IDLE_EVERY;
 
 	for (uint32_t i = 0; i < runs; i++) {
-		uint32_t step = workload->order[at];
-		struct job *job = &workload->jobs[step >> 3];
+		uint32_t drawn = workload->order[at];
+		struct job *job = &workload->jobs[drawn >> 3];
 
-		begin_run(job, hooks);
-		work(job, workload->rounds[round]);
-		job->frames[0] = workload->leaves[job->root][step & 7];
-		end_run(job, hooks);
+		step.job = job;
+		step.rounds = workload->rounds[round];
+		step.leaf = as_code(workload->leaves[job->root][drawn & 7]);
+		run_job(job, hooks, model);
+		if (hooks == HOOKS_REAL && workload->pretend_told)
+			job->links[0].told = job->links[1].told;
 		at = at + 1 == steps ? 0 : at + 1;
 		round = round + 1 == slice ? 0 : round + 1;
 		if (--idle == 0) {
@@ -185,42 +274,44 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 	workload->at = at;
 }
 
-static __attribute__((noinline)) void run_bare(struct workload *workload, uint32_t runs,
-					       uint32_t first)
-{
-	run(workload, runs, first, HOOKS_NONE);
-}
+#define RUN_LOOP(name, hooks, model)                                                               \
+	static __attribute__((noinline)) void name(struct workload *workload, uint32_t runs,       \
+						   uint32_t first)                                 \
+	{                                                                                          \
+		run(workload, runs, first, hooks, model);                                          \
+	}
 
-static __attribute__((noinline)) void run_clocks(struct workload *workload, uint32_t runs,
-						 uint32_t first)
-{
-	run(workload, runs, first, HOOKS_CLOCKS);
-}
+RUN_LOOP(chain_bare, HOOKS_NONE, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_least, HOOKS_LEAST, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_real, HOOKS_REAL, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(box_bare, HOOKS_NONE, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_least, HOOKS_LEAST, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_real, HOOKS_REAL, UNWEAVE_MODEL_MACHINE)
 
-static __attribute__((noinline)) void run_least(struct workload *workload, uint32_t runs,
-						uint32_t first)
+void workload_pretend_told(struct workload *workload, bool pretend)
 {
-	run(workload, runs, first, HOOKS_LEAST);
-}
-
-static __attribute__((noinline)) void run_real(struct workload *workload, uint32_t runs,
-					       uint32_t first)
-{
-	run(workload, runs, first, HOOKS_REAL);
+	/* A state machine tells its own frame each time; only the chain's marks would go. */
+	workload->pretend_told = pretend && workload->model == UNWEAVE_MODEL_CHAIN;
 }
 
 double workload_run(struct workload *workload, enum workload_hooks hooks, uint32_t runs,
 		    uint32_t first)
 {
-	static void (*const loops[])(struct workload *, uint32_t, uint32_t) = {
-		[HOOKS_NONE] = run_bare,
-		[HOOKS_CLOCKS] = run_clocks,
-		[HOOKS_LEAST] = run_least,
-		[HOOKS_REAL] = run_real,
+	static void (*const loops[2][4])(struct workload *, uint32_t, uint32_t) = {
+		[UNWEAVE_MODEL_CHAIN] = {[HOOKS_NONE] = chain_bare,
+					 [HOOKS_CLOCKS] = chain_clocks,
+					 [HOOKS_LEAST] = chain_least,
+					 [HOOKS_REAL] = chain_real},
+		[UNWEAVE_MODEL_MACHINE] = {[HOOKS_NONE] = box_bare,
+					   [HOOKS_CLOCKS] = box_clocks,
+					   [HOOKS_LEAST] = box_least,
+					   [HOOKS_REAL] = box_real},
 	};
 	uint64_t start = bench_cpu_ns();
 
-	loops[hooks](workload, runs, first);
+	loops[workload->model][hooks](workload, runs, first);
 	return (double)(bench_cpu_ns() - start) / runs;
 }
 
@@ -249,11 +340,10 @@ void workload_calibrate(struct workload *workload, double ns, struct rng *rng)
 
 void workload_introduce(struct workload *workload)
 {
-	for (uint32_t i = 0; i < workload->count; i++) {
-		struct job *job = &workload->jobs[i];
-		struct unweave_stack stack = {job->frames, NULL, WORKLOAD_DEPTH, 0};
+	uint32_t at = workload->at;
 
-		unweave_task_resume(job->task);
-		unweave_task_leave(job->task, &stack);
-	}
+	/* The first round of the order is one run of every task. */
+	workload->at = 0;
+	workload_run(workload, HOOKS_REAL, workload->count, 0);
+	workload->at = at;
 }
