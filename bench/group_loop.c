@@ -47,13 +47,13 @@ struct plan {
 #define MACHINE UNWEAVE_MODEL_MACHINE
 
 static const struct plan plans[] = {
-	{"hot loop, chains", "overhead.1M", "loop.hot", CHAIN, WORKLOAD_HOT, 1000, 2048, 3000, 8},
+	{"hot loop, chains", "overhead.1M", "loop.hot", CHAIN, WORKLOAD_HOT, 1000, 2048, 1500, 8},
 	{"cold loop, chains", "overhead.1M.cold", "loop.cold", CHAIN, WORKLOAD_COLD, 1000, 2048,
-	 3000, 8},
+	 1500, 8},
 	{"hot loop, state machines", "overhead.1M.machine", "loop.hot.machine", MACHINE,
-	 WORKLOAD_HOT, 1000, 2048, 3000, 8},
+	 WORKLOAD_HOT, 1000, 2048, 1500, 8},
 	{"cold loop, state machines", "overhead.1M.cold.machine", "loop.cold.machine", MACHINE,
-	 WORKLOAD_COLD, 1000, 2048, 3000, 8},
+	 WORKLOAD_COLD, 1000, 2048, 1500, 8},
 	{"hot loop, 100 k/s", "overhead.100k", NULL, CHAIN, WORKLOAD_HOT, 10000, 512, 1000, 8},
 };
 #define PLANS (sizeof(plans) / sizeof(plans[0]))

@@ -262,7 +262,7 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 		step.leaf = as_code(workload->leaves[job->root][drawn & 7]);
 		run_job(job, hooks, model);
 		if (hooks == HOOKS_REAL && workload->pretend_told)
-			job->links[0].told = job->links[1].told;
+			job->chain.head.told = job->chain.head.depth;
 		at = at + 1 == steps ? 0 : at + 1;
 		round = round + 1 == slice ? 0 : round + 1;
 		if (--idle == 0) {

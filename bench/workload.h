@@ -33,7 +33,7 @@ struct job {
 	};
 	uint64_t state[8]; /* what its work reads and leaves behind */
 	uint32_t root;
-	char unused[108];
+	char unused[100];
 };
 
 struct workload {

@@ -63,7 +63,6 @@ static inline void unweave_link_init(struct unweave_link *link, unweave_go go, c
 	link->go = go;
 	link->code = code;
 	link->state = state;
-	link->told = 0;
 }
 
 static inline void unweave_chain_init(struct unweave_chain *chain)
@@ -80,7 +79,6 @@ static inline void unweave_chain_init(struct unweave_chain *chain)
 static inline void unweave_chain_push(struct unweave_chain *chain, struct unweave_link *link)
 {
 	link->awaiter = NULL;
-	link->told = 0;
 	if (chain->last)
 		chain->last->awaiter = link;
 	else

@@ -27,15 +27,16 @@ struct unweave_link {
 	unweave_go go;
 	const void *code; /* what is shown: an address in the function that waits; NULL: `go` */
 	int32_t state;    /* where in it, for a state machine; 0 where there is no such thing */
-	uint32_t told;    /* private: when the recorder was told of it */
 };
 
-/* Where the chain of a task begins. The task table points here. */
+/* Where the chain of a task begins. The task table points here. Private, but for `task`. */
 struct unweave_head {
 	struct unweave_link *innermost; /* NULL: it runs its last function, or is done */
 	uint64_t task;                  /* 0: none yet */
 	uint32_t depth;                 /* links from `innermost` on; 0 if nobody counts */
-	uint32_t turn; /* one more at each begin and end of a run: odd while it runs */
+	uint32_t turn;  /* one more at each begin and end of a run: odd while it runs */
+	uint32_t told;  /* links, from the root on, that the recorder was told of ... */
+	uint32_t epoch; /* ... if it still is the one that was told; 0: none was */
 };
 
 /*
@@ -69,9 +70,8 @@ UNWEAVE_API const void *unweave_anchors(void);
 /* A function that runs, and those that wait for it. */
 struct unweave_priv_view {
 	const void *code;
-	struct unweave_link *rest; /* the first that waits */
-	struct unweave_link
-		*link; /* of the one that runs, if it stays: then its awaiter is first */
+	uintptr_t
+		rest; /* the link that waits first; or | 1: the one that runs, whose awaiter does */
 	int32_t state;
 	uint32_t place; /* its number in this run */
 };

@@ -10,6 +10,9 @@
 /* Puts what was pushed inside of the rest. */
 static void join(struct unweave_chain *chain)
 {
+	/* What was taken off since is not there to be kept. */
+	if (chain->head.told > chain->head.depth)
+		chain->head.told = chain->head.depth;
 	if (!chain->last)
 		return;
 	chain->last->awaiter = chain->head.innermost;
@@ -76,49 +79,22 @@ static void settle_fault(struct unweave_chain *chain, enum unweave_step step)
 	chain->fault = step == UNWEAVE_STEP_SUSPENDED ? UNWEAVE_STEP_DONE : (uint32_t)step;
 }
 
-/* A run with its record. On the stack: nothing of it outlives the run. */
-struct run {
-	struct unweave_priv_dispatch dispatch;
-	struct unweave_chain *chain;
-	uint32_t place;
-	unsigned flags;
-	bool shown;
-	bool begun; /* one of its continuations has gone on */
-};
-
-static void begin_run(struct run *run)
+static enum unweave_step suspend_run(struct links_run *run, struct unweave_chain *chain,
+				     unsigned flags)
 {
-	struct unweave_head *head = &run->chain->head;
-
-	/* What a handler finds before the first continuation: as if that ran already. */
-	if (head->innermost)
-		run->dispatch.views[0] = view_of(head->innermost, 0);
-	run->shown = dispatch_begin(&run->dispatch, head->task, UNWEAVE_MODEL_CHAIN);
-	links_resume(head);
-}
-
-static void end_run(struct run *run)
-{
-	if (run->shown)
-		dispatch_end(&run->dispatch);
-}
-
-static enum unweave_step suspend_run(struct run *run)
-{
-	struct unweave_head *head = &run->chain->head;
-
-	join(run->chain);
-	links_suspend(run->flags & UNWEAVE_RUN_LEAVE ? RECORD_LEAVE : RECORD_SUSPEND, head);
-	end_run(run);
-	head->turn++;
+	join(chain);
+	links_suspend(&chain->head, flags & UNWEAVE_RUN_LEAVE);
+	links_end(run);
+	chain->head.turn++;
 	return UNWEAVE_STEP_SUSPENDED;
 }
 
-static enum unweave_step complete_run(struct run *run, enum unweave_step step)
+static enum unweave_step complete_run(struct links_run *run, struct unweave_chain *chain,
+				      enum unweave_step step)
 {
-	run->chain->head.turn++;
+	chain->head.turn++;
 	unweave_task_complete(run->dispatch.task, status_of(step));
-	end_run(run);
+	links_end(run);
 	return step;
 }
 
@@ -126,9 +102,8 @@ static enum unweave_step complete_run(struct run *run, enum unweave_step step)
  * An error came out of `failed` continuations (one that ran; or none, if the
  * chain was failed while it waited). Returns false if nobody catches it.
  */
-static bool catch_fault(struct run *run, uint32_t failed)
+static bool catch_fault(struct links_run *run, struct unweave_chain *chain, uint32_t failed)
 {
-	struct unweave_chain *chain = run->chain;
 	struct unweave_link *last;
 	struct unweave_priv_view view;
 
@@ -136,30 +111,28 @@ static bool catch_fault(struct run *run, uint32_t failed)
 	last = catcher(chain);
 	/* Those that are to be freed must not be seen any more. */
 	view = run->dispatch.views[run->dispatch.shown];
-	view.rest = last;
-	dispatch_show(&run->dispatch, view);
+	view.rest = (uintptr_t)last;
+	links_show(run, view);
 	failed += unwind(chain, last);
 	if (failed)
 		unweave_frame_unwind(run->dispatch.task, failed, last != NULL);
-	run->place = links_advance(run->dispatch.task, run->place, failed);
+	links_advance(run, failed);
 	return last != NULL;
 }
 
-static enum unweave_step run_one(struct run *run)
+/* The continuation that is shown, from its call to what comes of it. */
+static enum unweave_step run_shown(struct links_run *run, struct unweave_chain *chain, bool first)
 {
-	struct unweave_link *link = run->chain->head.innermost;
+	struct unweave_link *link = take(chain);
 	enum unweave_step step;
 
-	dispatch_show(&run->dispatch, view_of(link, run->place));
-	take(run->chain);
-	links_frame_resume(run->dispatch.task, !run->begun);
-	run->begun = true;
-	step = (enum unweave_step)links_go(link, run->chain, run->place);
+	links_frame_resume(run, first);
+	step = (enum unweave_step)links_go(run, link, chain);
 	if (step == UNWEAVE_STEP_DONE) {
-		links_frame_complete(run->dispatch.task);
-		run->place = links_advance(run->dispatch.task, run->place, 1);
+		links_frame_complete(run);
+		links_advance(run, 1);
 	}
-	settle_fault(run->chain, step);
+	settle_fault(chain, step);
 	return step;
 }
 
@@ -167,21 +140,24 @@ static enum unweave_step run_one(struct run *run)
 static __attribute__((noinline)) enum unweave_step run_seen(struct unweave_chain *chain,
 							    unsigned flags)
 {
-	struct run run = {.chain = chain, .flags = flags};
-	enum unweave_step fault = (enum unweave_step)chain->fault;
-	enum unweave_step step;
+	enum unweave_step step = (enum unweave_step)chain->fault;
+	struct links_run run;
+	bool first = true;
 
-	begin_run(&run);
-	if (fault && !catch_fault(&run, 0))
-		return complete_run(&run, fault);
+	links_begin(&run, &chain->head, UNWEAVE_MODEL_CHAIN, false);
+	if (step && !catch_fault(&run, chain, 0))
+		return complete_run(&run, chain, step);
 	while (chain->head.innermost) {
-		step = run_one(&run);
+		if (!first || step)
+			links_show(&run, links_view(chain->head.innermost, run.place, false));
+		step = run_shown(&run, chain, first);
+		first = false;
 		if (step == UNWEAVE_STEP_SUSPENDED)
-			return suspend_run(&run);
-		if (step != UNWEAVE_STEP_DONE && !catch_fault(&run, 1))
-			return complete_run(&run, step);
+			return suspend_run(&run, chain, flags);
+		if (step != UNWEAVE_STEP_DONE && !catch_fault(&run, chain, 1))
+			return complete_run(&run, chain, step);
 	}
-	return complete_run(&run, UNWEAVE_STEP_DONE);
+	return complete_run(&run, chain, UNWEAVE_STEP_DONE);
 }
 
 static enum unweave_step complete_plainly(struct unweave_chain *chain, enum unweave_step step)

@@ -189,8 +189,9 @@ _Static_assert(EMIT_RESET_WORDS + RECORD_WORDS_MAX <= ARENA_CHUNK_WORDS,
 /* The slow way of every hook. */
 void emit_slowly(const struct emit_request *request);
 
-/* A suspension with new frames; `kind` is RECORD_SUSPEND or RECORD_LEAVE. */
-void emit_suspend_frames(unsigned kind, uint64_t task, const struct emit_frames *frames);
+/* A suspension with what is new in the chain; `kind` is RECORD_SUSPEND or RECORD_LEAVE. */
+void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
+		       struct unweave_head *head);
 
 /* The same for a new task; returns its id. `frames` may be NULL. */
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
@@ -199,10 +200,13 @@ uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, ui
 /* Brings the calling thread up to date with the config. NULL if it has no line, or is in a hook. */
 struct emit_thread *emit_refresh(void);
 
-/* The epoch that links are told in; never 0, which is what a new link says. */
+/* The epoch that chains are told in; never 0, which is what a new head says. */
 static inline uint32_t emit_epoch(void)
 {
-	return 1 + atomic_load_explicit(&emit_process.control->config.epoch, memory_order_relaxed);
+	const struct arena_control *control = emit_process.control;
+
+	/* Where there is no arena, the hooks will find that out. */
+	return control ? 1 + atomic_load_explicit(&control->config.epoch, memory_order_relaxed) : 1;
 }
 
 #endif /* EMIT_EMIT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/frames.h"
 
-#include "arena/record.h"
 #include "emit/emit.h"
 
 struct emit_frames frames_of_stack(const struct unweave_stack *stack)
@@ -15,28 +14,38 @@ struct emit_frames frames_of_stack(const struct unweave_stack *stack)
 	};
 }
 
-struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t depth, uint32_t epoch)
+struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t count)
 {
-	struct emit_frames frames = {.links = innermost, .epoch = epoch};
+	struct emit_frames frames = {.links = innermost};
 	struct unweave_link *link = innermost;
 	struct link_walk walk = {0};
 
-	for (; link && !(depth && link->told == epoch); link = link_next(&walk, link)) {
+	for (; link && (!count || frames.count < count); link = link_next(&walk, link)) {
 		frames.count++;
 		frames.with_states |= link->state != 0;
 	}
-	if (depth > frames.count)
-		frames.keep = depth - frames.count;
-	frames.marks = depth || !frames.count ? frames.count : 1;
+	return frames;
+}
+
+struct emit_frames frames_of_head(struct unweave_head *head, uint32_t epoch)
+{
+	uint32_t keep = head_known(head, epoch);
+	struct emit_frames frames = {.links = head->innermost};
+
+	if (!head->depth)
+		frames = frames_of_links(head->innermost, keep ? 1 : 0);
+	else if (head->depth > keep)
+		frames = frames_of_links(head->innermost, head->depth - keep);
+	frames.keep = keep;
+	frames.head = head;
 	return frames;
 }
 
 struct emit_frames frames_of_view(const struct unweave_priv_view *view)
 {
-	struct emit_frames frames = frames_of_links(view_rest(view), 0, 0);
+	struct emit_frames frames = frames_of_links(view_rest(view), 0);
 
 	frames.count++;
-	frames.marks = 0;
 	frames.running = view;
 	frames.with_states |= view->state != 0;
 	return frames;
@@ -128,12 +137,4 @@ uint64_t *frames_store(uint64_t *to, const struct emit_frames *frames,
 		emit_store(to++, (uint64_t)high << 32 | low);
 	}
 	return to;
-}
-
-void frames_mark(const struct emit_frames *frames)
-{
-	struct unweave_link *link = frames->links;
-
-	for (uint32_t i = 0; i < frames->marks; i++, link = link->awaiter)
-		link->told = frames->epoch;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The frames of a stack on their way into a record: from the caller's array, or
- * from links, where the new ones are found by what was told before.
+ * from links.
  */
 #ifndef EMIT_FRAMES_H
 #define EMIT_FRAMES_H
@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arena/record.h"
 #include "unweave/link.h"
 
 struct emit_frames {
 	uint32_t count;
-	uint32_t keep;    /* as in a record */
-	bool with_states; /* one of them is not 0 */
-	uint32_t epoch;   /* in which links are told, once they are stored */
-	uint32_t marks;   /* how many of the links, from the innermost on, are to be marked so */
+	uint32_t keep;             /* as in a record */
+	bool with_states;          /* one of them is not 0 */
+	struct unweave_head *head; /* to be noted there once they are told; or NULL */
 	/* An array; */
 	const uint64_t *addresses; /* or NULL */
 	const int32_t *states;     /* or NULL */
@@ -28,15 +28,32 @@ struct emit_frames {
 
 struct emit_frames frames_of_stack(const struct unweave_stack *stack);
 
-/*
- * The links of a chain up to the first that was told in `epoch`. `depth` is how
- * many there are to the root. 0, if nobody counts: then all of them, and being
- * told is a matter of the innermost alone, whose task's chain it is.
- */
-struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t depth, uint32_t epoch);
+/* The first `count` links of a chain; 0: all of them, once or twice if they are a ring. */
+struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t count);
+
+/* What the recorder was not told of a task's chain in this epoch. */
+struct emit_frames frames_of_head(struct unweave_head *head, uint32_t epoch);
 
 /* What a view shows, all of it. */
 struct emit_frames frames_of_view(const struct unweave_priv_view *view);
+
+/*
+ * What the recorder knows of a task's chain, as a record's `keep`. A state
+ * machine's differs in its own state only, if it was told at all.
+ */
+static inline uint32_t head_known(const struct unweave_head *head, uint32_t epoch)
+{
+	if (head->epoch != epoch)
+		return 0;
+	return head->depth ? head->told : RECORD_KEEP_REST;
+}
+
+/* The chain that `head` has now is told. */
+static inline void head_note_told(struct unweave_head *head, uint32_t epoch)
+{
+	head->told = head->depth;
+	head->epoch = epoch;
+}
 
 /* Tasks that wait for each other are links in a ring: it is walked once or twice. */
 struct link_walk {
@@ -63,7 +80,9 @@ static inline uint64_t link_address(const struct unweave_link *link)
 
 static inline struct unweave_link *view_rest(const struct unweave_priv_view *view)
 {
-	return view->link ? __atomic_load_n(&view->link->awaiter, __ATOMIC_RELAXED) : view->rest;
+	struct unweave_link *link = (struct unweave_link *)(view->rest & ~(uintptr_t)1);
+
+	return view->rest & 1 ? __atomic_load_n(&link->awaiter, __ATOMIC_RELAXED) : link;
 }
 
 /* How a stack goes into a record that has room for less than all of it: its two ends. */
@@ -79,8 +98,5 @@ struct frames_plan frames_plan(const struct emit_frames *frames, size_t room);
 /* Stores what was planned at `to`, and returns where it ends. */
 uint64_t *frames_store(uint64_t *to, const struct emit_frames *frames,
 		       const struct frames_plan *plan);
-
-/* Notes in the links that they were told. */
-void frames_mark(const struct emit_frames *frames);
 
 #endif /* EMIT_FRAMES_H */

@@ -257,65 +257,50 @@ void unweave_priv_leave(struct unweave_priv_thread *hot, uint64_t gate, uint64_t
 	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
 }
 
-static EMIT_COLD void suspend_frames_slowly(unsigned kind, uint64_t task,
-					    const struct emit_frames *frames)
+static EMIT_COLD void suspend_head_slowly(unsigned kind, struct unweave_head *head)
 {
+	struct emit_frames frames = frames_of_head(head, emit_epoch());
+
+	/* Until it is told: a record that finds no room leaves a state machine's chain unknown. */
+	if (!head->depth)
+		head->epoch = 0;
 	emit_slowly(&(struct emit_request){
 		.kind = (uint8_t)kind,
 		.keyword = UNWEAVE_KEYWORD_SUSPEND,
 		.stack_keyword = UNWEAVE_KEYWORD_SUSPEND_STACK,
-		.task = task,
-		.frames = frames,
+		.task = head->task,
+		.frames = &frames,
 	});
 }
 
-/* A record's worth of links. */
-static inline uint64_t *store_links(uint64_t *at, const struct emit_frames *frames)
+/* The quick way is for one new frame, which is what a run mostly leaves behind. */
+void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
+		       struct unweave_head *head)
 {
-	const struct unweave_link *link = frames->links;
-	uint32_t count = frames->count;
-
-	emit_store(at++, record_stack_word(count, 0, frames->keep, frames->with_states));
-	for (uint32_t i = 0; i < count; i++, link = link->awaiter)
-		emit_store(at++, link_address(link));
-	if (emit_likely(!frames->with_states))
-		return at;
-	link = frames->links;
-	for (uint32_t i = 0; i < count; i += 2) {
-		uint64_t word = (uint32_t)link->state;
-
-		link = link->awaiter;
-		if (i + 1 < count) {
-			word |= (uint64_t)(uint32_t)link->state << 32;
-			link = link->awaiter;
-		}
-		emit_store(at++, word);
-	}
-	return at;
-}
-
-void emit_suspend_frames(unsigned kind, uint64_t task, const struct emit_frames *frames)
-{
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	const struct unweave_link *link = head->innermost;
+	uint32_t epoch = emit_epoch();
+	uint32_t keep = head_known(head, epoch);
 	struct arena_line *line;
 	unsigned depth;
 	uint64_t *at;
 
 	if (emit_unlikely(!is_quick(self, gate) || self->quick_stacks != gate ||
-			  frames->count - 1 >= 64))
-		return suspend_frames_slowly(kind, task, frames);
+			  (keep + 1 != head->depth && keep != RECORD_KEEP_REST)))
+		return suspend_head_slowly(kind, head);
 	line = line_of(self);
-	depth = innermost_depth(&line->nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST ||
-			  !begin(self, line, gate, 3 + frames->count + frames->count / 2, &at)))
-		return suspend_frames_slowly(kind, task, frames);
+	depth = innermost_depth(&line->nest, head->task);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !begin(self, line, gate, 4, &at)))
+		return suspend_head_slowly(kind, head);
 	if (kind == RECORD_LEAVE)
 		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
 	else
 		stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
-	end_at_depth(self, line, gate, store_links(at + 1, frames), depth, 0);
-	frames_mark(frames);
+	emit_store(at + 1, record_stack_word(1, 0, keep, link->state != 0));
+	emit_store(at + 2, link_address(link));
+	/* Without a state the word is not part of the record, and is written over. */
+	emit_store(at + 3, (uint32_t)link->state);
+	head_note_told(head, epoch);
+	end_at_depth(self, line, gate, at + 3 + (link->state != 0), depth, 0);
 }
 
 static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)

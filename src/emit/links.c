@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/links.h"
 
-uint32_t links_advance(uint64_t task, uint32_t place, uint32_t steps)
-{
-	uint32_t restarts = (place + steps) / UNWEAVE_ANCHORS - place / UNWEAVE_ANCHORS;
-
-	for (; restarts; restarts--)
-		unweave_anchor_reset(task);
-	return place + steps;
-}
-
-uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
-		   struct unweave_head *head)
-{
-	struct emit_frames frames;
-
-	if (unweave_priv_off(unweave_priv_gate()) || !head->innermost)
-		return unweave_task_new(site, model, parent, NULL);
-	frames = frames_of_links(head->innermost, head->depth, links_epoch());
-	return emit_new_slowly(site, model, parent, &frames);
-}
-
-/* Nothing is walked here, unless the recorder was not told at the suspension. */
-void links_resume(struct unweave_head *head)
+void links_look_again(struct links_run *run)
 {
 	struct emit_thread *self = emit_self();
-	struct emit_frames frames;
 
-	if (!emit_wants(self, head->task, UNWEAVE_KEYWORD_RESUME_STACK) || !head->innermost ||
-	    head->innermost->told == links_epoch()) {
-		unweave_task_resume(head->task);
-		return;
+	if (self->hot.gate != unweave_priv_gate()) {
+		emit_refresh();
+		self = emit_self();
 	}
-	frames = frames_of_links(head->innermost, head->depth, links_epoch());
+	run->self = self;
+	run->gate = unweave_priv_gate();
+	run->wants = (uint32_t)(self->keywords >> (run->dispatch.model * 32));
+}
+
+static struct unweave_priv_dispatch *first_dispatch(const struct unweave_priv_nest *nest)
+{
+	return (struct unweave_priv_dispatch *)(uintptr_t)__atomic_load_n(&nest->dispatch,
+									  __ATOMIC_RELAXED);
+}
+
+void links_resume_told(struct unweave_head *head)
+{
+	struct emit_frames frames = frames_of_head(head, emit_epoch());
+
 	emit_slowly(&(struct emit_request){
 		.kind = RECORD_RESUME,
 		.with_task = true,
@@ -43,39 +34,24 @@ void links_resume(struct unweave_head *head)
 	});
 }
 
-/* What is new at a suspension, while it is hot. */
-static struct emit_frames new_frames(struct unweave_head *head)
+void links_advance(struct links_run *run, uint32_t steps)
 {
-	struct unweave_link *link = head->innermost;
-	uint32_t epoch = links_epoch();
+	uint32_t place = run->place + steps;
 
-	if (head->depth || link->told != epoch)
-		return frames_of_links(link, head->depth, epoch);
-	/* A state machine: of a chain that was told, only its own state is new. */
-	return (struct emit_frames){
-		.links = link,
-		.count = 1,
-		.keep = RECORD_KEEP_REST,
-		.with_states = link->state != 0,
-	};
+	for (uint32_t i = run->place / UNWEAVE_ANCHORS; i < place / UNWEAVE_ANCHORS; i++)
+		unweave_anchor_reset(run->dispatch.task);
+	run->place = place;
 }
 
-void links_suspend(unsigned kind, struct unweave_head *head)
+uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
+		   struct unweave_head *head)
 {
 	struct emit_frames frames;
-	bool stack;
 
-	if (unweave_priv_off(unweave_priv_gate()))
-		return;
-	stack = head->innermost && links_may_want(head->task, UNWEAVE_KEYWORD_SUSPEND_STACK);
-	if (stack) {
-		frames = new_frames(head);
-		emit_suspend_frames(kind, head->task, &frames);
-	} else if (kind == RECORD_LEAVE) {
-		unweave_task_leave(head->task, NULL);
-	} else {
-		unweave_task_suspend(head->task);
-	}
+	if (unweave_priv_off(unweave_priv_gate()) || !head->innermost)
+		return unweave_task_new(site, model, parent, NULL);
+	frames = frames_of_head(head, emit_epoch());
+	return emit_new_slowly(site, model, parent, &frames);
 }
 
 void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links)
@@ -84,7 +60,7 @@ void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link
 
 	if (unweave_priv_off(unweave_priv_gate()))
 		return;
-	frames = frames_of_links(links, 0, 0);
+	frames = frames_of_links(links, 0);
 	emit_slowly(&(struct emit_request){
 		.kind = (uint8_t)kind,
 		.with_task = true,
@@ -97,49 +73,11 @@ void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link
 	});
 }
 
-static struct unweave_priv_dispatch *first_dispatch(const struct unweave_priv_nest *nest)
-{
-	return (struct unweave_priv_dispatch *)(uintptr_t)__atomic_load_n(&nest->dispatch,
-									  __ATOMIC_RELAXED);
-}
-
-static void set_dispatch(struct unweave_priv_nest *nest, struct unweave_priv_dispatch *dispatch)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&nest->dispatch, (uintptr_t)dispatch, __ATOMIC_RELEASE);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-bool dispatch_begin(struct unweave_priv_dispatch *dispatch, uint64_t task, enum unweave_model model)
-{
-	struct emit_thread *self = emit_self();
-
-	dispatch->task = task;
-	dispatch->model = model;
-	if (emit_unlikely(self->hot.gate != unweave_priv_gate()))
-		emit_refresh();
-	self = emit_self();
-	if (emit_unlikely(!self->hot.nest))
-		return false;
-	dispatch->outer = first_dispatch(self->hot.nest);
-	set_dispatch(self->hot.nest, dispatch);
-	return true;
-}
-
-void dispatch_end(struct unweave_priv_dispatch *dispatch)
-{
-	struct emit_thread *self = emit_self();
-
-	/* In a child of fork() the nest may be another one, which knows nothing of this run. */
-	if (self->hot.nest && first_dispatch(self->hot.nest) == dispatch)
-		set_dispatch(self->hot.nest, dispatch->outer);
-}
-
-struct unweave_priv_dispatch *dispatch_innermost(void)
+struct links_run *links_innermost(void)
 {
 	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
 
-	return nest ? first_dispatch(nest) : NULL;
+	return nest ? (struct links_run *)first_dispatch(nest) : NULL;
 }
 
 const struct unweave_priv_view *dispatch_view(const struct unweave_priv_nest *nest, uint64_t task)

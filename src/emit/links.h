@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two models have in common: hooks that take their stacks from links,
- * the run that a thread can be asked about, the anchors.
+ * What the two models have in common: a run, which a thread can be asked about;
+ * hooks that take their stacks from links; the anchors.
  */
 #ifndef EMIT_LINKS_H
 #define EMIT_LINKS_H
@@ -11,90 +11,163 @@
 
 typedef int (*emit_anchor)(struct unweave_link *link, void *context, unweave_go go);
 
-/* Calls a link through the anchor of its place. */
 extern const emit_anchor emit_anchors[UNWEAVE_ANCHORS];
 
-static inline int links_go(struct unweave_link *link, void *context, uint32_t place)
-{
-	return emit_anchors[place % UNWEAVE_ANCHORS](link, context, link->go);
-}
-
-/* The epoch of now; where there is no arena, one that nothing was told in. */
-static inline uint32_t links_epoch(void)
-{
-	return emit_process.control ? emit_epoch() : UINT32_MAX;
-}
-
-/* Whether a hook that `keyword` selects has anything to do. */
-static inline bool links_may_want(uint64_t task, uint64_t keyword)
-{
-	const struct emit_thread *self = emit_self();
-
-	return self->hot.gate != unweave_priv_gate() || emit_wants(self, task, keyword);
-}
-
-/* What the first function of a run goes on with is the RESUME, if that is recorded. */
-static inline void links_frame_resume(uint64_t task, bool first)
-{
-	if (first && emit_wants(emit_self(), task, UNWEAVE_KEYWORD_RESUME))
-		return;
-	if (links_may_want(task, UNWEAVE_KEYWORD_FRAME_RESUME))
-		unweave_frame_resume(task);
-}
-
-static inline void links_frame_complete(uint64_t task)
-{
-	if (links_may_want(task, UNWEAVE_KEYWORD_FRAME_COMPLETE))
-		unweave_frame_complete(task);
-}
-
-/* The place after `steps` more functions of this run; tells each time that the anchors restart. */
-uint32_t links_advance(uint64_t task, uint32_t place, uint32_t steps);
-
 /*
- * Hooks as in unweave.h, with stacks from links. Only what is new goes into the
- * record: see frames_of_links() for `depth`.
+ * A run, on the stack of the function that makes it. What the session wants of
+ * it is looked up once, and again when the session has changed.
  */
-uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
-		   struct unweave_head *head);
-void links_resume(struct unweave_head *head);
-/* `kind` is RECORD_SUSPEND or RECORD_LEAVE. */
-void links_suspend(unsigned kind, struct unweave_head *head);
-/* `kind` is RECORD_APPEND, RECORD_LATE or RECORD_AWAIT; `by` awaits `task`. */
-void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links);
+struct links_run {
+	struct unweave_priv_dispatch dispatch;
+	struct emit_thread *self;
+	uint64_t gate;  /* with which `wants` was looked up */
+	uint32_t wants; /* keywords of its model */
+	uint32_t place; /* of the function that runs */
+};
 
-/*
- * A run of `task` begins: unweave_here() finds it from the next RESUME of the
- * task on, which must follow. `dispatch` shows its first function already.
- * Returns false if the thread has no place in the arena: then nothing is shown.
- */
-bool dispatch_begin(struct unweave_priv_dispatch *dispatch, uint64_t task,
-		    enum unweave_model model);
-/* The run that this thread is inside of has ended, and its task was suspended or completed. */
-void dispatch_end(struct unweave_priv_dispatch *dispatch);
-/* The innermost run that was shown; NULL if there is none. */
-struct unweave_priv_dispatch *dispatch_innermost(void);
+/* The session changed, or the thread is in a child of fork(): looks again what is wanted. */
+void links_look_again(struct links_run *run);
 
-/* On to the next function. The views take turns: a signal handler sees the old one or the new. */
-static inline void dispatch_show(struct unweave_priv_dispatch *dispatch,
-				 struct unweave_priv_view view)
+static inline bool links_want(struct links_run *run, uint64_t keyword)
 {
-	uint32_t next = !dispatch->shown;
-
-	dispatch->views[next] = view;
-	/* For a handler of this thread, and for a tool that reads this memory. */
-	__atomic_store_n(&dispatch->shown, next, __ATOMIC_RELEASE);
+	if (emit_unlikely(run->gate != unweave_priv_gate()))
+		links_look_again(run);
+	return run->wants & keyword;
 }
 
-static inline struct unweave_priv_view view_of(struct unweave_link *link, uint32_t place)
+static inline struct unweave_priv_view links_view(struct unweave_link *link, uint32_t place,
+						  bool link_stays)
 {
 	return (struct unweave_priv_view){
-		.code = (const void *)(uintptr_t)link_address(link),
-		.rest = link->awaiter,
+		.code = link->code ? link->code : (const void *)(uintptr_t)link->go,
+		.rest = link_stays ? (uintptr_t)link | 1 : (uintptr_t)link->awaiter,
 		.state = link->state,
 		.place = place,
 	};
 }
+
+/* On to the next function. The views take turns: a signal handler sees the old one or the new. */
+static inline void links_show(struct links_run *run, struct unweave_priv_view view)
+{
+	uint32_t next = !run->dispatch.shown;
+
+	run->dispatch.views[next] = view;
+	/* For a handler of this thread, and for a tool that reads this memory. */
+	__atomic_store_n(&run->dispatch.shown, next, __ATOMIC_RELEASE);
+}
+
+/* What the first function of a run goes on with is the RESUME, if that is recorded. */
+static inline void links_frame_resume(struct links_run *run, bool first)
+{
+	if (first && run->wants & UNWEAVE_KEYWORD_RESUME)
+		return;
+	if (links_want(run, UNWEAVE_KEYWORD_FRAME_RESUME))
+		unweave_frame_resume(run->dispatch.task);
+}
+
+static inline void links_frame_complete(struct links_run *run)
+{
+	if (links_want(run, UNWEAVE_KEYWORD_FRAME_COMPLETE))
+		unweave_frame_complete(run->dispatch.task);
+}
+
+/* Calls a link through the anchor of its place. */
+static inline int links_go(const struct links_run *run, struct unweave_link *link, void *context)
+{
+	return emit_anchors[run->place % UNWEAVE_ANCHORS](link, context, link->go);
+}
+
+/* So many functions of this run are over; tells each time that the anchors restart. */
+void links_advance(struct links_run *run, uint32_t steps);
+
+/* The RESUME of a run, if the recorder was not told of the chain at its last suspension. */
+void links_resume_told(struct unweave_head *head);
+
+static inline void links_resume(struct links_run *run, struct unweave_head *head)
+{
+	struct unweave_priv_thread *hot = &run->self->hot;
+
+	if (unweave_priv_inline(run->gate, hot))
+		unweave_priv_push(hot->nest, head->task);
+	else if (run->wants & UNWEAVE_KEYWORD_RESUME_STACK && head->innermost &&
+		 (head->epoch != emit_epoch() || head->told != head->depth))
+		links_resume_told(head);
+	else
+		unweave_priv_resume(hot, run->gate, head->task);
+}
+
+/*
+ * Begins a run of `head`'s task, at its innermost link: shows it, and emits the
+ * RESUME. `link_stays`: the link can be relied on while its function runs.
+ */
+static inline void links_begin(struct links_run *run, struct unweave_head *head,
+			       enum unweave_model model, bool link_stays)
+{
+	struct emit_thread *self = emit_self();
+	struct unweave_priv_nest *nest;
+
+	run->gate = unweave_priv_gate();
+	run->self = self;
+	run->wants = (uint32_t)(self->keywords >> (model * 32));
+	run->place = 0;
+	run->dispatch.task = head->task;
+	run->dispatch.model = model;
+	run->dispatch.shown = 0;
+	run->dispatch.views[0] = emit_likely(head->innermost != NULL)
+					 ? links_view(head->innermost, 0, link_stays)
+					 : (struct unweave_priv_view){0};
+	if (emit_unlikely(self->hot.gate != run->gate))
+		links_look_again(run);
+	nest = run->self->hot.nest;
+	if (emit_likely(nest != NULL)) {
+		run->dispatch.outer = (struct unweave_priv_dispatch *)(uintptr_t)nest->dispatch;
+		/* Complete, before a signal handler can see it; and seen before the RESUME. */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		__atomic_store_n(&nest->dispatch, (uintptr_t)&run->dispatch, __ATOMIC_RELEASE);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	links_resume(run, head);
+}
+
+/* Ends a run whose task was suspended or completed. */
+static inline void links_end(struct links_run *run)
+{
+	struct unweave_priv_nest *nest = run->self->hot.nest;
+
+	/* In a child of fork() the thread has no nest, or another one. */
+	if (emit_unlikely(!nest || nest->dispatch != (uintptr_t)&run->dispatch))
+		return;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&nest->dispatch, (uintptr_t)run->dispatch.outer, __ATOMIC_RELEASE);
+}
+
+/* A new task with the chain that it has so far. */
+uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
+		   struct unweave_head *head);
+
+/* The run of `head`'s task ends in a wait. */
+static inline void links_suspend(struct unweave_head *head, bool leave)
+{
+	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
+
+	if (unweave_priv_off(gate) || unweave_priv_ended(&self->hot, gate, head->task))
+		return;
+	/* A thread that is not up to date may want the stack: the slow way will know. */
+	if (head->innermost &&
+	    (self->hot.gate != gate || emit_wants(self, head->task, UNWEAVE_KEYWORD_SUSPEND_STACK)))
+		emit_suspend_head(self, gate, leave ? RECORD_LEAVE : RECORD_SUSPEND, head);
+	else if (leave)
+		unweave_priv_leave(&self->hot, gate, head->task, NULL);
+	else
+		unweave_priv_suspend(&self->hot, gate, head->task);
+}
+
+/* `kind` is RECORD_APPEND, RECORD_LATE or RECORD_AWAIT; `by` awaits `task`. */
+void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links);
+
+/* The innermost run of this thread that is shown; NULL if there is none. */
+struct links_run *links_innermost(void);
 
 /* What a thread's dispatch records say it is inside of, for a session that begins meanwhile. */
 void dispatch_refill_nest(struct unweave_priv_nest *nest);

@@ -7,28 +7,25 @@
 
 #include "emit/links.h"
 
-/* A run, on the stack of unweave_box_run(). Its boxes may be gone before it ends: they are only
- * compared. */
+/* A run of a box. Boxes may be gone before it ends: they are only compared. */
 struct box_run {
-	struct unweave_priv_dispatch dispatch; /* its task is 0 once it has ended */
-	const struct unweave_box *box;         /* the one that is the task */
-	const struct unweave_box *current;     /* the one whose function runs */
-	const struct unweave_box *completed;   /* the one whose awaiters may go on in here */
-	uint32_t place;
-	unsigned flags;
+	struct links_run run;                /* its task is 0 once it has ended */
+	const struct unweave_box *box;       /* the one that is the task */
+	const struct unweave_box *current;   /* the one whose function runs */
+	const struct unweave_box *completed; /* the one whose awaiters may go on in here */
+	unsigned flags;                      /* UNWEAVE_RUN_* */
 	bool box_done;
 	enum unweave_status status; /* of the box, if it is done */
-	bool shown;
 };
 
 /* The run that this thread is in, unless something of the other model is inside of it. */
 static struct box_run *innermost_run(void)
 {
-	struct unweave_priv_dispatch *dispatch = dispatch_innermost();
+	struct links_run *run = links_innermost();
 
-	if (!dispatch || dispatch->model != UNWEAVE_MODEL_MACHINE || !dispatch->task)
+	if (!run || run->dispatch.model != UNWEAVE_MODEL_MACHINE || !run->dispatch.task)
 		return NULL;
-	return (struct box_run *)dispatch;
+	return (struct box_run *)run;
 }
 
 static struct unweave_box *box_of(struct unweave_link *link)
@@ -36,19 +33,10 @@ static struct unweave_box *box_of(struct unweave_link *link)
 	return (struct unweave_box *)link;
 }
 
-/* The awaiter stays within reach: it may come only while the box runs. */
-static struct unweave_priv_view live_view(struct unweave_box *box, uint32_t place)
-{
-	struct unweave_priv_view view = view_of(&box->link, place);
-
-	view.link = &box->link;
-	return view;
-}
-
 /* The run is over for its task, though its functions have not returned yet. */
 static void end_early(struct box_run *run)
 {
-	run->dispatch.task = 0;
+	run->run.dispatch.task = 0;
 }
 
 static void make_task(struct unweave_box *box)
@@ -62,8 +50,7 @@ static void suspend_task(struct unweave_box *box, struct box_run *run)
 {
 	bool own = run && run->box == box;
 
-	links_suspend(own && run->flags & UNWEAVE_RUN_LEAVE ? RECORD_LEAVE : RECORD_SUSPEND,
-		      &box->head);
+	links_suspend(&box->head, own && run->flags & UNWEAVE_RUN_LEAVE);
 	if (own)
 		end_early(run);
 }
@@ -123,18 +110,19 @@ void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 		links_append(kind, under, box->head.task, &box->link);
 }
 
-/* The function that ran in `run` has returned, and the box may go any time now. */
+/* The function that ran has returned, and the box may go any time now. */
 static void complete_current(struct box_run *run, struct unweave_box *box,
 			     enum unweave_status status)
 {
 	struct unweave_link *awaiter = box->link.awaiter;
+	uint64_t task = run->run.dispatch.task;
 
 	if (status == UNWEAVE_OK)
-		links_frame_complete(run->dispatch.task);
+		links_frame_complete(&run->run);
 	else
-		unweave_frame_unwind(run->dispatch.task, 1, awaiter != NULL);
-	dispatch_show(&run->dispatch, view_of(&box->link, run->place));
-	run->place = links_advance(run->dispatch.task, run->place, 1);
+		unweave_frame_unwind(task, 1, awaiter != NULL);
+	links_show(&run->run, links_view(&box->link, run->run.place, false));
+	links_advance(&run->run, 1);
 	run->current = NULL;
 	run->completed = box;
 	if (run->box != box)
@@ -143,7 +131,7 @@ static void complete_current(struct box_run *run, struct unweave_box *box,
 	run->status = status;
 	/* Nothing goes on in this run that is not a task itself. */
 	if (!awaiter || box_of(awaiter)->head.task) {
-		unweave_task_complete(run->dispatch.task, status);
+		unweave_task_complete(task, status);
 		end_early(run);
 	}
 }
@@ -163,19 +151,18 @@ void unweave_box_complete(struct unweave_box *box, enum unweave_status status)
 /* The task is done with its run, unless its box said so, or waits without a word. */
 static void finish_run(struct box_run *run)
 {
-	uint64_t task = run->dispatch.task;
+	uint64_t task = run->run.dispatch.task;
 
 	if (task && run->box_done)
 		unweave_task_complete(task, run->status);
 	else if (task)
 		unweave_task_suspend(task);
-	if (run->shown)
-		dispatch_end(&run->dispatch);
+	links_end(&run->run);
 }
 
 void unweave_box_run(struct unweave_box *box, unsigned flags)
 {
-	struct box_run run = {.box = box, .current = box, .flags = flags};
+	struct box_run run;
 
 	begin_turn(&box->head);
 	box->under = 0;
@@ -185,11 +172,14 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 	}
 	if (!box->head.task)
 		make_task(box);
-	run.dispatch.views[0] = live_view(box, 0);
-	run.shown = dispatch_begin(&run.dispatch, box->head.task, UNWEAVE_MODEL_MACHINE);
-	links_resume(&box->head);
-	links_frame_resume(run.dispatch.task, true);
-	links_go(&box->link, NULL, 0);
+	run.box = box;
+	run.current = box;
+	run.completed = NULL;
+	run.box_done = false;
+	run.flags = flags;
+	links_begin(&run.run, &box->head, UNWEAVE_MODEL_MACHINE, true);
+	links_frame_resume(&run.run, true);
+	links_go(&run.run, &box->link, NULL);
 	finish_run(&run);
 }
 
@@ -201,9 +191,9 @@ static void continue_in(struct box_run *run, struct unweave_box *box)
 	run->current = box;
 	run->completed = NULL;
 	box->under = 0;
-	dispatch_show(&run->dispatch, live_view(box, run->place));
-	links_frame_resume(run->dispatch.task, false);
-	links_go(&box->link, NULL, run->place);
+	links_show(&run->run, links_view(&box->link, run->run.place, true));
+	links_frame_resume(&run->run, false);
+	links_go(&run->run, &box->link, NULL);
 	run->current = NULL;
 	run->completed = completed;
 }

@@ -66,8 +66,8 @@ static void put(struct emit_thread *self, struct emit_stream *stream,
 		at = store_text(at, request->text, request->field[0]);
 	emit_publish(stream, at);
 	/* Only now: what found no room is not told, and comes again. */
-	if (request->frames)
-		frames_mark(request->frames);
+	if (request->frames && request->frames->head)
+		head_note_told(request->frames->head, emit_epoch());
 }
 
 static bool is_end(unsigned kind)
