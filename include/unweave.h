@@ -101,6 +101,17 @@ struct unweave_stack {
 	uint32_t keep;
 };
 
+/* What a task waits for; `on` in unweave_task_waits() says which. */
+enum unweave_wait {
+	UNWEAVE_WAIT_NONE,    /* not said */
+	UNWEAVE_WAIT_TASK,    /* a task: its id */
+	UNWEAVE_WAIT_TIMER,   /* a moment: ns of CLOCK_MONOTONIC */
+	UNWEAVE_WAIT_IO,      /* a file: its descriptor */
+	UNWEAVE_WAIT_LOCK,    /* a lock: its address */
+	UNWEAVE_WAIT_CHANNEL, /* a channel: its address */
+	UNWEAVE_WAIT_OTHER,   /* whatever the runtime likes */
+};
+
 /* The task that runs on the calling thread, as the parent of a new one. */
 #define UNWEAVE_PARENT_CURRENT UINT64_MAX
 
@@ -118,11 +129,12 @@ struct unweave_priv_config {
  * memory. To begin or end a run is one store, so that a signal handler, which
  * may do both in between, finds the old state or the new one and leaves it so.
  */
-#define UNWEAVE_PRIV_NEST 58
+#define UNWEAVE_PRIV_NEST 48
 struct unweave_priv_nest {
 	uint64_t tasks[UNWEAVE_PRIV_NEST + 1]; /* the last one is always 0 */
-	uint64_t beyond;                       /* runs inside of those, which are not named */
-	uint64_t dispatch; /* address of the innermost struct unweave_priv_dispatch */
+	uint64_t resumed[UNWEAVE_PRIV_NEST]; /* ticks when each began; while events are recorded */
+	uint64_t beyond;                     /* runs inside of those, which are not named */
+	uint64_t dispatch; /* address of the innermost dispatch of a chain; 0: none */
 };
 
 /*
@@ -133,8 +145,6 @@ struct unweave_priv_nest {
 struct unweave_priv_thread {
 	uint64_t gate;
 	struct unweave_priv_nest *nest;
-	uint64_t next_task; /* task ids that this thread may give away */
-	uint64_t end_task;
 };
 
 extern UNWEAVE_API struct unweave_priv_config *unweave_priv_config;
@@ -143,7 +153,12 @@ extern UNWEAVE_API __thread struct unweave_priv_thread *unweave_priv_self
 
 UNWEAVE_API void unweave_priv_push_deep(struct unweave_priv_nest *nest, uint64_t task);
 UNWEAVE_API void unweave_priv_pop_deep(struct unweave_priv_nest *nest, uint64_t task);
-UNWEAVE_API uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model,
+UNWEAVE_API uint64_t unweave_priv_begin(struct unweave_priv_thread *self, uint64_t gate,
+					struct unweave_site *site, enum unweave_model model,
+					uint64_t parent);
+UNWEAVE_API void unweave_priv_end(struct unweave_priv_thread *self, uint64_t gate, uint64_t task);
+UNWEAVE_API uint64_t unweave_priv_new(struct unweave_priv_thread *self, uint64_t gate,
+				      struct unweave_site *site, enum unweave_model model,
 				      uint64_t parent, const struct unweave_stack *stack);
 UNWEAVE_API void unweave_priv_resume(struct unweave_priv_thread *self, uint64_t gate,
 				     uint64_t task);
@@ -157,6 +172,8 @@ UNWEAVE_API void unweave_priv_leave(struct unweave_priv_thread *self, uint64_t g
 UNWEAVE_API void unweave_priv_complete(struct unweave_priv_thread *self, uint64_t gate,
 				       uint64_t task, enum unweave_status status);
 UNWEAVE_API void unweave_priv_wake(uint64_t task, enum unweave_source source);
+UNWEAVE_API void unweave_priv_waits(struct unweave_priv_thread *self, uint64_t task,
+				    enum unweave_wait kind, uint64_t on);
 UNWEAVE_API void unweave_priv_append(uint64_t task, const struct unweave_stack *stack);
 UNWEAVE_API void unweave_priv_name(uint64_t task, const char *name);
 UNWEAVE_API void unweave_priv_frame_resume(uint64_t task);
@@ -176,6 +193,12 @@ static inline uint64_t unweave_priv_gate(void)
 static inline int unweave_priv_off(uint64_t gate)
 {
 	return __builtin_expect((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_OFF, 1);
+}
+
+/* No event is recorded. */
+static inline int unweave_priv_silent(uint64_t gate)
+{
+	return (gate & UNWEAVE_PRIV_MODE_MASK) <= UNWEAVE_PRIV_MODE_SAMPLES;
 }
 
 /* Whether the run may be noted right here: detail `samples`, thread up to date. */
@@ -220,8 +243,9 @@ static inline void unweave_priv_pop(struct unweave_priv_nest *nest, uint64_t tas
 /*
  * Tasks
  *
- * A task is a number, never 0 and never used twice in a process. It needs no
- * clean-up: a task that never completes is shown as incomplete.
+ * A task is a number, never 0 and never used twice in a process. From its
+ * creation to its completion it has a slot in the arena's task table, whether
+ * anybody records or not; so complete a task, or its slot is never used again.
  */
 
 /*
@@ -234,17 +258,10 @@ static inline uint64_t unweave_task_new(struct unweave_site *site, enum unweave_
 	struct unweave_priv_thread *self = unweave_priv_self;
 	uint64_t gate = unweave_priv_gate();
 
-	/* An id even while nothing is recorded: the session may begin in the task's life. */
-	if (unweave_priv_off(gate) && self->gate == gate && self->next_task != self->end_task) {
-		uint64_t task;
-
-		unweave_priv_enter(self);
-		task = self->next_task;
-		self->next_task = task + 2;
-		unweave_priv_exit(self, gate);
-		return task | (uint64_t)model;
-	}
-	return unweave_priv_new(site, model, parent, stack);
+	/* A slot even while nothing is recorded: the session may begin in the task's life. */
+	if (unweave_priv_silent(gate))
+		return unweave_priv_begin(self, gate, site, model, parent);
+	return unweave_priv_new(self, gate, site, model, parent, stack);
 }
 
 /* [hot] `task` begins to run on this thread, inside of whatever runs there already. */
@@ -270,7 +287,7 @@ static inline void unweave_task_resume_stack(uint64_t task, const struct unweave
 		unweave_priv_resume_stack(task, stack);
 }
 
-/* For the four hooks below: takes the run off at detail `samples`; 0: the session wants more. */
+/* For the three hooks below: takes the run off at detail `samples`; 0: the session wants more. */
 static inline int unweave_priv_ended(struct unweave_priv_thread *self, uint64_t gate, uint64_t task)
 {
 	if (!unweave_priv_inline(gate, self))
@@ -323,17 +340,25 @@ static inline void unweave_task_leave(uint64_t task, const struct unweave_stack 
 		unweave_priv_leave(self, gate, task, stack);
 }
 
-/* [hot] `task` is done. It need not be running. */
+/* [hot] `task` is done. It need not be running. Once for each task. */
 static inline void unweave_task_complete(uint64_t task, enum unweave_status status)
 {
+	struct unweave_priv_thread *self = unweave_priv_self;
 	uint64_t gate = unweave_priv_gate();
-	struct unweave_priv_thread *self;
 
-	if (unweave_priv_off(gate))
-		return;
-	self = unweave_priv_self;
-	if (!unweave_priv_ended(self, gate, task))
+	if (unweave_priv_silent(gate))
+		unweave_priv_end(self, gate, task);
+	else
 		unweave_priv_complete(self, gate, task, status);
+}
+
+/*
+ * [hot] What `task` is about to wait for, shown by tools that look at live tasks
+ * until the next call for the task. Not an event.
+ */
+static inline void unweave_task_waits(uint64_t task, enum unweave_wait kind, uint64_t on)
+{
+	unweave_priv_waits(unweave_priv_self, task, kind, on);
 }
 
 /* [hot] `task` can run again, because of what runs here, or of an outside source. */
@@ -350,11 +375,13 @@ static inline void unweave_task_append(uint64_t task, const struct unweave_stack
 		unweave_priv_append(task, stack);
 }
 
-/* [hot] Gives the task a name of its own; at most 255 bytes of it are kept. */
+/*
+ * [hot] Gives the task a name of its own. At most 255 bytes of it are kept in a
+ * trace, and 63 in the table of live tasks.
+ */
 static inline void unweave_task_name(uint64_t task, const char *name)
 {
-	if (!unweave_priv_off(unweave_priv_gate()))
-		unweave_priv_name(task, name);
+	unweave_priv_name(task, name);
 }
 
 /* [hot] One frame of the running task's chain goes on, or is done. */

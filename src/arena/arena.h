@@ -7,6 +7,8 @@
  *     lines      one per thread: its nest of runs and its two streams
  *     names      sites, appended, never changed
  *     pool       chunks of 16 KiB, the raw records
+ *     tasks      the task table: a slot for each live task (arena/table.h)
+ *     task names the name that a task has of its own, one for each slot
  *
  * A stream is a list of chunks with one writer. Chunks are numbered within
  * their stream; a position is (chunk number, chunk index, word), in one word,
@@ -66,7 +68,7 @@
 #include "unweave.h"
 
 #define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
-#define ARENA_LAYOUT 1u
+#define ARENA_LAYOUT 2u
 
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
@@ -129,7 +131,7 @@ struct arena_line {
 	char name[24]; /* as of its first event */
 	alignas(64) struct arena_stream streams[ARENA_STREAMS];
 	alignas(64) struct unweave_priv_nest nest;
-	uint64_t unused[43];
+	uint64_t unused[5];
 };
 
 /* Read by every hook, written at each change of a session. A line of its own. */
@@ -178,9 +180,12 @@ struct arena_control {
 	uint64_t pid_namespace; /* inode */
 	uint64_t started;       /* boot-clock ticks, field 22 of /proc/PID/stat */
 	uint32_t clock;         /* enum arena_clock */
-	uint32_t unused;
-	char program[256]; /* path of the executable */
-	char note[192];    /* why it is not where it should be; empty if it is */
+	uint32_t tasks_max;     /* slots of the task table; 0: there is none */
+	uint64_t tasks_at;      /* after the pool */
+	uint64_t task_names_at;
+	uint64_t first_generation; /* of the ids of tasks: a child of fork() goes on from there */
+	char program[256];         /* path of the executable */
+	char note[192];            /* why it is not where it should be; empty if it is */
 
 	struct arena_config config;
 	struct arena_session session;
@@ -190,13 +195,17 @@ struct arena_control {
 	_Atomic uint32_t armed; /* the program began to record for a recorder that is to come */
 	_Atomic uint32_t lines_used; /* lines ever used; those beyond were never */
 	_Atomic uint32_t next_serial;
-	_Atomic uint32_t muted; /* hooks called by a listener, which do nothing */
-	_Atomic uint64_t next_task;
+	_Atomic uint32_t muted;      /* hooks called by a listener, which do nothing */
 	_Atomic uint64_t orphans;    /* events of threads without a line */
 	_Atomic uint64_t reentries;  /* events of handlers while both streams were busy */
 	_Atomic uint32_t names_used; /* bytes given away */
 	_Atomic uint32_t names_lost; /* sites that found no room */
 	_Atomic uint32_t next_site;
+	_Atomic uint64_t tasks_lost; /* tasks that got no slot */
+
+	/* Of the task table: a line of their own, since threads that create tasks share them. */
+	alignas(64) _Atomic uint64_t tasks_free; /* first of a list of batches | tag << 32 */
+	_Atomic uint32_t tasks_ready;            /* slots that have memory */
 
 	/* A set bit: the chunk may be free. Its owner word decides. */
 	alignas(64) _Atomic uint64_t hints[ARENA_CHUNKS_MAX / 64];
@@ -259,15 +268,15 @@ static inline char *arena_names(struct arena_control *control)
 }
 
 /*
- * Gives memory to a part of the pool in the process that asks, so that no store
+ * Gives memory to a part of the arena in the process that asks, so that no store
  * there can meet a full tmpfs. Fails with EINVAL on kernels before 5.14.
  */
-static inline int arena_populate(struct arena_chunk *pool, uint32_t chunks)
+static inline int arena_populate(void *start, size_t bytes)
 {
 #ifndef MADV_POPULATE_WRITE /* missing from the headers of Debian 12 */
 #define MADV_POPULATE_WRITE 23
 #endif
-	return madvise(pool, (size_t)chunks * ARENA_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	return madvise(start, bytes, MADV_POPULATE_WRITE);
 }
 
 /* Says that a chunk may be free. */

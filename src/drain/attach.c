@@ -39,8 +39,13 @@ static int check(struct attachment *attachment, struct diag *diag)
 	attachment->pool = (struct arena_chunk *)((char *)attachment->control + ARENA_POOL_AT);
 	attachment->chunks_max =
 		(uint32_t)((attachment->bytes - ARENA_POOL_AT) / ARENA_CHUNK_BYTES);
+	if (attachment->chunks_max > control->chunks_max)
+		attachment->chunks_max = control->chunks_max;
 	if (attachment->chunks_max > ARENA_CHUNKS_MAX)
 		attachment->chunks_max = ARENA_CHUNKS_MAX;
+	if (!table_view(&attachment->table, control, attachment->bytes))
+		return diag_set(diag, -EBADMSG,
+				"the program's arena has a task table that does not fit it");
 	attachment->pool_address = control->pool_address;
 	attachment->pid = control->pid;
 	attachment->started = control->started;
@@ -320,7 +325,8 @@ static int reserve(struct attachment *attachment, uint32_t chunks)
 
 	if (attachment->fd >= 0 && fallocate(attachment->fd, 0, ARENA_POOL_AT, bytes) < 0)
 		return -1;
-	if (attachment->own && arena_populate(attachment->pool, chunks) < 0 && errno != EINVAL)
+	if (attachment->own && arena_populate(attachment->pool, (size_t)bytes) < 0 &&
+	    errno != EINVAL)
 		return -1;
 	return 0;
 }

@@ -13,12 +13,14 @@
 #include <sys/types.h>
 
 #include "arena/arena.h"
+#include "arena/table.h"
 #include "util/diag.h"
 
 struct attachment {
 	struct arena_control *control;
 	struct arena_chunk *pool;
 	uint64_t bytes;        /* mapped */
+	struct table table;    /* the live tasks */
 	uint32_t chunks_max;   /* that fit the mapping */
 	uint64_t pool_address; /* of the pool in the program: as it was when checked */
 	uint32_t pid;

@@ -15,6 +15,7 @@
 
 #include "arena/where.h"
 #include "emit/place.h"
+#include "emit/table.h"
 #include "emit/text.h"
 
 #define FIRST_GATE(mode) (UINT64_C(1) << 8 | (mode))
@@ -29,11 +30,10 @@ struct unweave_priv_config *unweave_priv_config = &unborn;
 
 static _Atomic int stage;
 static _Atomic uint64_t early_orphans; /* events that came while the arena was being made */
-static _Atomic uint64_t lone_tasks = UINT64_C(1) << 62;
 
 /* What a child of fork() has from its parent's arena, which it does not hold on to. */
 static struct {
-	uint64_t next_task; /* 0: nothing */
+	uint64_t generation; /* of its newest task; 0: nothing */
 	uint32_t next_site;
 	uint32_t names_bytes;
 	char *names;
@@ -42,11 +42,6 @@ static struct {
 static pthread_key_t exit_key;
 static bool exit_key_made;
 static char status[256] = "no hook has been called yet";
-
-uint64_t emit_lone_task(void)
-{
-	return 2 * atomic_fetch_add_explicit(&lone_tasks, 1, memory_order_relaxed);
-}
 
 /* Both sides look after they stored (sequentially consistent): one of them moves the count. */
 static void move_early_orphans(void)
@@ -89,7 +84,7 @@ static void take_over(struct arena_control *parent)
 		inherited.names_bytes = bytes;
 	}
 	inherited.next_site = atomic_load(&parent->next_site);
-	inherited.next_task = atomic_load(&parent->next_task);
+	inherited.generation = emit_table_newest(parent);
 	munmap(parent, parent->bytes);
 }
 
@@ -141,7 +136,7 @@ static void inherit(struct arena_control *control)
 {
 	uint32_t used = 0;
 
-	if (!inherited.next_task)
+	if (!inherited.generation)
 		return;
 	while (used < inherited.names_bytes) {
 		struct arena_site *site = (struct arena_site *)(inherited.names + used);
@@ -155,7 +150,7 @@ static void inherit(struct arena_control *control)
 		memcpy(arena_names(control), inherited.names, used);
 	atomic_store(&control->names_used, used);
 	atomic_store(&control->next_site, inherited.next_site);
-	atomic_store(&control->next_task, inherited.next_task);
+	control->first_generation = inherited.generation + 1;
 	if (inherited.names)
 		munmap(inherited.names, inherited.names_bytes);
 	memset(&inherited, 0, sizeof(inherited));
@@ -188,7 +183,7 @@ static void arm(struct arena_control *control)
 	chunks = next_number(&order);
 	if (chunks > control->chunks_max)
 		chunks = control->chunks_max;
-	if (arena_populate(emit_process.pool, (uint32_t)chunks) < 0)
+	if (arena_populate(emit_process.pool, chunks * ARENA_CHUNK_BYTES) < 0)
 		return;
 	atomic_store(&config->keywords, keywords);
 	atomic_store(&config->chunks, (uint32_t)chunks);
@@ -215,11 +210,15 @@ static void fill_control(struct arena_control *control, const struct place *plac
 	control->pid_namespace = place_namespace();
 	control->started = place_started();
 	control->clock = emit_process.clock;
+	control->tasks_max = place->tasks;
+	control->tasks_at = place_tasks_at(place);
+	control->task_names_at = place_tasks_at(place) + table_bytes(place->tasks);
+	control->first_generation = 1;
 	place_program(control->program, sizeof(control->program));
 	memcpy(control->note, place->note, sizeof(control->note));
 	__atomic_store_n(&control->config.hot.gate, FIRST_GATE(ARENA_MODE_OFF), __ATOMIC_RELAXED);
-	atomic_store(&control->next_task, 2);
 	inherit(control);
+	emit_table_init();
 	arm(control);
 	/* Pairs with the acquire of whoever attaches: all of the above is there. */
 	atomic_store_explicit(&control->magic, ARENA_MAGIC, memory_order_release);
@@ -257,6 +256,7 @@ static bool make_arena(void)
 	emit_process.clock = clock_choose();
 	emit_process.pool = (struct arena_chunk *)((char *)place.memory + ARENA_POOL_AT);
 	emit_process.control = place.memory;
+	emit_process.tasks_reserved = place.tasks_reserved;
 	fill_control(place.memory, &place);
 	describe(&place);
 	return true;

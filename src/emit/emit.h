@@ -17,6 +17,7 @@
 #include "arena/arena.h"
 #include "arena/clock.h"
 #include "arena/record.h"
+#include "arena/table.h"
 #include "emit/frames.h"
 #include "unweave.h"
 
@@ -38,10 +39,18 @@ struct emit_stream {
 /* A thread. In memory of the process alone, which a child of fork() finds zeroed. */
 struct emit_thread {
 	alignas(128) struct unweave_priv_thread hot;
-	uint64_t quick;        /* the gate with which hooks may go the quick way; 0: none */
-	uint64_t quick_stacks; /* the same with the stacks of suspensions */
-	uint64_t keywords;
+	uint64_t quick;           /* the gate with which hooks may go the quick way; 0: none */
+	uint64_t quick_always;    /* the same, also right after a run was left */
+	uint64_t quick_stacks;    /* the same with the stacks of suspensions */
+	struct arena_task *tasks; /* the task table; a single slot of nobody's if there is none */
+	uint64_t spare;           /* the id in the slot that was freed last; 0: see `free` */
+	uint32_t ready;           /* slots of it that the thread knows to have memory */
+	uint32_t free;            /* first of its other free slots; 0: none */
+	uint32_t frees;           /* how many they are */
+	uint64_t left;            /* the task whose run it left without a stamp; 0: none */
 	struct emit_stream main;
+	uint64_t left_since; /* when that run had begun */
+	uint64_t keywords;
 	struct emit_stream aside;
 	struct arena_line *line;
 	uint64_t revision;       /* that it has adopted */
@@ -51,6 +60,7 @@ struct emit_thread {
 	bool compact; /* resumes and ends are both recorded: an end need not say of what */
 	bool aside_busy;
 	bool seen_before; /* it has emitted a reset already */
+	bool stamped;     /* its runs have stamps: events are recorded */
 };
 
 /* The process. Set once, when the arena is made; zero before. */
@@ -58,7 +68,10 @@ struct emit_process {
 	struct arena_control *control; /* NULL: there is no arena */
 	struct arena_chunk *pool;
 	struct emit_thread *threads; /* one for each line */
-	uint64_t *alive;             /* nonzero; zeroed in a child of fork() */
+	struct arena_task *tasks;    /* the task table, as in struct emit_thread */
+	_Atomic uint64_t *task_names;
+	bool tasks_reserved; /* all of the table has memory, or needs none to be asked for */
+	uint64_t *alive;     /* nonzero; zeroed in a child of fork() */
 	enum arena_clock clock;
 };
 extern struct emit_process emit_process;
@@ -157,11 +170,11 @@ struct emit_thread *emit_register(void);
 /* Brings the thread up to date with the config: gate closed; returns the gate to open with. */
 uint64_t emit_adopt(struct emit_thread *self);
 
-/* Ids for new tasks, for the thread to give away. */
-void emit_refill(struct emit_thread *self);
-
-/* A task id for a thread without a line. */
-uint64_t emit_lone_task(void);
+/*
+ * Tells the task table where the chain of a live task is: the address of a
+ * struct unweave_head, or 0. [hot]
+ */
+void emit_task_head(uint64_t task, uint64_t address);
 
 /* Gives `site` its id, and its text to the arena; 0 if there is no room left. */
 uint32_t emit_site(struct unweave_site *site);

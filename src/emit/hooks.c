@@ -7,10 +7,18 @@
  */
 #include "emit/emit.h"
 
+#include "emit/table.h"
+
 /* Whether the hook may go the quick way. */
 static inline bool is_quick(const struct emit_thread *self, uint64_t gate)
 {
 	return emit_likely(self->hot.gate == gate && self->quick == gate);
+}
+
+/* The same for a hook that may come right after a run was left, and then settles that. */
+static inline bool is_quick_after_leave(const struct emit_thread *self, uint64_t gate)
+{
+	return emit_likely(self->hot.gate == gate && self->quick_always == gate);
 }
 
 /* The thread's line in the arena: the nest is part of it, and its address is at hand. */
@@ -37,9 +45,13 @@ static inline bool begin(struct emit_thread *self, struct arena_line *line, uint
 	return false;
 }
 
-static inline void stamp(uint64_t *to, unsigned kind)
+/* Begins a record; returns its time. */
+static inline uint64_t stamp(uint64_t *to, unsigned kind)
 {
-	emit_store(to, record_first_word(kind, clock_ticks(CLOCK_QUICK)));
+	uint64_t now = clock_ticks(CLOCK_QUICK);
+
+	emit_store(to, record_first_word(kind, now));
+	return now;
 }
 
 /* Shows all words before `at` to the drain, as emit_publish() does. */
@@ -126,19 +138,26 @@ void unweave_priv_resume(struct unweave_priv_thread *hot, uint64_t gate, uint64_
 	struct emit_thread *self = (struct emit_thread *)hot;
 	struct arena_line *line;
 	unsigned depth;
-	uint64_t *at;
+	uint64_t now, *at;
 
-	if (emit_unlikely(!is_quick(self, gate)))
+	if (emit_unlikely(!is_quick_after_leave(self, gate)))
 		return resume_slowly(task, NULL);
+	/* The end of the run writes there. Never loaded here: with many tasks it is cold. */
+	table_prefetch(self, task);
 	line = line_of(self);
 	depth = depth_of(&line->nest);
 	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
 		return resume_slowly(task, NULL);
 	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
 		return resume_slowly(task, NULL);
-	stamp(at, RECORD_RESUME);
+	now = stamp(at, RECORD_RESUME);
 	emit_store(at + 1, task);
-	end_at_depth(self, line, gate, at + 2, depth, task);
+	publish(self, line, at + 2);
+	__atomic_store_n(&line->nest.resumed[depth], now, __ATOMIC_RELAXED);
+	__atomic_store_n(&line->nest.tasks[depth], task, __ATOMIC_RELEASE);
+	/* Last, when hardly a register is in use. */
+	table_settle(self, now, gate);
+	unweave_priv_exit(hot, gate);
 }
 
 void unweave_priv_resume_stack(uint64_t task, const struct unweave_stack *stack)
@@ -162,6 +181,16 @@ static EMIT_COLD void suspend_slowly(unsigned kind, uint64_t task,
 	});
 }
 
+/* The run of `task` at `depth` ends, at a time that is known. */
+static inline void end_run(struct emit_thread *self, struct arena_line *line, unsigned depth,
+			   uint64_t task, uint64_t now)
+{
+	struct arena_task *slot = table_slot(self, task);
+
+	if (table_is(slot, task))
+		table_suspend(slot, now, line->nest.resumed[depth]);
+}
+
 void unweave_priv_suspend(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task)
 {
 	struct emit_thread *self = (struct emit_thread *)hot;
@@ -173,11 +202,11 @@ void unweave_priv_suspend(struct unweave_priv_thread *hot, uint64_t gate, uint64
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
 	line = line_of(self);
 	depth = innermost_depth(&line->nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !table_knows(self, task)))
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
 	if (emit_unlikely(!begin(self, line, gate, 1, &at)))
 		return suspend_slowly(RECORD_SUSPEND, task, NULL);
-	stamp(at, RECORD_SUSPEND);
+	end_run(self, line, depth, task, stamp(at, RECORD_SUSPEND));
 	end_at_depth(self, line, gate, at + 1, depth, 0);
 }
 
@@ -197,14 +226,23 @@ static inline bool is_plain(const struct unweave_stack *stack, uint64_t *ret_wor
 			   (int64_t)*ret_word > 0);
 }
 
-/* Mostly one frame is new: the others follow in a loop that is not begun for it. */
+/* Mostly one frame is new: the others follow in a loop, two at a time, that is not begun for it. */
 static inline uint64_t *store_frames(uint64_t *at, uint64_t word, const uint64_t *addresses)
 {
+	uint32_t count = (uint16_t)word;
+	const uint64_t *end = at + 1 + count;
+
 	emit_store(at, word);
 	emit_store(at + 1, addresses[0]);
 	at += 2;
-	for (uint32_t i = 1; emit_unlikely(i < (uint16_t)word); i++)
-		emit_store(at++, addresses[i]);
+	if (emit_likely(count == 1))
+		return at;
+	if (!(count & 1))
+		emit_store(at++, *++addresses);
+	for (; at != end; at += 2, addresses += 2) {
+		emit_store(at, addresses[1]);
+		emit_store(at + 1, addresses[2]);
+	}
 	return at;
 }
 
@@ -214,7 +252,7 @@ void unweave_priv_suspend_stack(struct unweave_priv_thread *hot, uint64_t gate, 
 	struct emit_thread *self = (struct emit_thread *)hot;
 	struct arena_line *line;
 	unsigned depth;
-	uint64_t word, *at;
+	uint64_t now, word, *at;
 
 	if (emit_unlikely(!is_quick(self, gate)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
@@ -222,12 +260,30 @@ void unweave_priv_suspend_stack(struct unweave_priv_thread *hot, uint64_t gate, 
 		return unweave_priv_suspend(hot, gate, task);
 	line = line_of(self);
 	depth = innermost_depth(&line->nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !is_plain(stack, &word)))
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !table_knows(self, task) ||
+			  !is_plain(stack, &word)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
 	if (emit_unlikely(!begin(self, line, gate, 2 + (uint32_t)word, &at)))
 		return suspend_slowly(RECORD_SUSPEND, task, stack);
-	stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
-	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
+	now = stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
+	at = store_frames(at + 1, word, stack->addresses);
+	end_run(self, line, depth, task, now);
+	end_at_depth(self, line, gate, at, depth, 0);
+}
+
+/*
+ * As begin(), on the quick way. That it is the quick way is looked up last: a
+ * signal handler may have left a run of its own just now, and there is room for one.
+ */
+static inline bool begin_leave(struct emit_thread *self, struct arena_line *line, uint64_t gate,
+			       size_t words, uint64_t **ret_at)
+{
+	if (emit_unlikely(!begin(self, line, gate, words, ret_at)))
+		return false;
+	if (emit_likely(self->quick == gate))
+		return true;
+	unweave_priv_exit(&self->hot, gate);
+	return false;
 }
 
 void unweave_priv_leave(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task,
@@ -238,22 +294,24 @@ void unweave_priv_leave(struct unweave_priv_thread *hot, uint64_t gate, uint64_t
 	unsigned depth;
 	uint64_t word, *at;
 
-	if (emit_unlikely(!is_quick(self, gate)))
+	if (emit_unlikely(hot->gate != gate))
 		return suspend_slowly(RECORD_LEAVE, task, stack);
 	line = line_of(self);
 	depth = innermost_depth(&line->nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !table_knows(self, task)))
 		return suspend_slowly(RECORD_LEAVE, task, stack);
 	if (!stack || self->quick_stacks != gate) {
-		if (emit_unlikely(!begin(self, line, gate, 1, &at)))
+		if (emit_unlikely(!begin_leave(self, line, gate, 1, &at)))
 			return suspend_slowly(RECORD_LEAVE, task, NULL);
 		emit_store(at, record_first_word(RECORD_LEAVE, 0));
+		table_leave(self, task, line->nest.resumed[depth]);
 		return end_at_depth(self, line, gate, at + 1, depth, 0);
 	}
 	if (emit_unlikely(!is_plain(stack, &word) ||
-			  !begin(self, line, gate, 2 + (uint32_t)word, &at)))
+			  !begin_leave(self, line, gate, 2 + (uint32_t)word, &at)))
 		return suspend_slowly(RECORD_LEAVE, task, stack);
 	emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
+	table_leave(self, task, line->nest.resumed[depth]);
 	end_at_depth(self, line, gate, store_frames(at + 1, word, stack->addresses), depth, 0);
 }
 
@@ -284,17 +342,21 @@ void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
 	unsigned depth;
 	uint64_t *at;
 
-	if (emit_unlikely(!is_quick(self, gate) || self->quick_stacks != gate ||
+	if (emit_unlikely(self->hot.gate != gate || self->quick_stacks != gate ||
 			  (keep + 1 != head->depth && keep != RECORD_KEEP_REST)))
 		return suspend_head_slowly(kind, head);
 	line = line_of(self);
 	depth = innermost_depth(&line->nest, head->task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !begin(self, line, gate, 4, &at)))
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !table_knows(self, head->task) ||
+			  !begin_leave(self, line, gate, 4, &at)))
 		return suspend_head_slowly(kind, head);
-	if (kind == RECORD_LEAVE)
+	if (kind == RECORD_LEAVE) {
 		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
-	else
-		stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK);
+		table_leave(self, head->task, line->nest.resumed[depth]);
+	} else {
+		end_run(self, line, depth, head->task,
+			stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK));
+	}
 	emit_store(at + 1, record_stack_word(1, 0, keep, link->state != 0));
 	emit_store(at + 2, link_address(link));
 	/* Without a state the word is not part of the record, and is written over. */
@@ -312,6 +374,30 @@ static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)
 	});
 }
 
+/* Nothing is recorded but, at detail `samples`, what runs. The gate is closed, and opened. */
+static __attribute__((noinline)) void end_silently(struct emit_thread *self, uint64_t gate,
+						   uint64_t task)
+{
+	table_end(self, task);
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_OFF)
+		unweave_priv_pop(self->hot.nest, task);
+	unweave_priv_exit(&self->hot, gate);
+}
+
+void unweave_priv_end(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task)
+{
+	struct emit_thread *self = (struct emit_thread *)hot;
+
+	if (emit_unlikely(hot->gate != gate || !table_knows(self, task)))
+		return complete_slowly(task, UNWEAVE_OK);
+	/* Only with the gate closed does the spare slot stay what it is. */
+	unweave_priv_enter(hot);
+	if (emit_unlikely(self->spare || (gate & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_OFF))
+		return end_silently(self, gate, task);
+	table_end_spare(self, task);
+	unweave_priv_exit(hot, gate);
+}
+
 void unweave_priv_complete(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task,
 			   enum unweave_status status)
 {
@@ -322,7 +408,7 @@ void unweave_priv_complete(struct unweave_priv_thread *hot, uint64_t gate, uint6
 
 	if (emit_unlikely((unsigned)status > UNWEAVE_CANCELLED))
 		status = UNWEAVE_ERROR;
-	if (emit_unlikely(!is_quick(self, gate)))
+	if (emit_unlikely(!is_quick(self, gate) || !table_knows(self, task)))
 		return complete_slowly(task, status);
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 3, &at)))
@@ -330,6 +416,7 @@ void unweave_priv_complete(struct unweave_priv_thread *hot, uint64_t gate, uint6
 	depth = innermost_depth(&line->nest, task);
 	if (depth < UNWEAVE_PRIV_NEST) {
 		stamp(at, RECORD_COMPLETE + (unsigned)status);
+		table_end(self, task);
 		end_at_depth(self, line, gate, at + 1, depth, 0);
 	} else if (emit_unlikely(line->nest.beyond)) {
 		unweave_priv_exit(&self->hot, gate);
@@ -338,6 +425,7 @@ void unweave_priv_complete(struct unweave_priv_thread *hot, uint64_t gate, uint6
 		stamp(at, RECORD_COMPLETE_TASK);
 		emit_store(at + 1, task);
 		emit_store(at + 2, status);
+		table_end(self, task);
 		end(self, line, gate, at + 3);
 	}
 }
@@ -359,15 +447,21 @@ void unweave_priv_wake(uint64_t task, enum unweave_source source)
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
 	struct arena_line *line;
-	uint64_t *at;
+	struct arena_task *slot;
+	uint64_t now, *at;
 
-	if (emit_unlikely(!is_quick(self, gate) || source != UNWEAVE_SOURCE_TASK))
+	if (emit_unlikely(!is_quick_after_leave(self, gate) || source != UNWEAVE_SOURCE_TASK ||
+			  !table_knows(self, task)))
 		return wake_slowly(task, source);
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
 		return wake_slowly(task, source);
-	stamp(at, RECORD_WAKE);
+	now = stamp(at, RECORD_WAKE);
 	emit_store(at + 1, task);
+	table_settle(self, now, gate);
+	slot = table_slot(self, task);
+	if (table_is(slot, task))
+		table_wake(slot, now, UNWEAVE_SOURCE_TASK);
 	end(self, line, gate, at + 2);
 }
 
@@ -414,31 +508,95 @@ static EMIT_COLD uint64_t new_slowly(struct unweave_site *site, enum unweave_mod
 	return emit_new_slowly(site, model, parent, stack ? &frames : NULL);
 }
 
-uint64_t unweave_priv_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
+/* Nothing is recorded: the task gets its slot, and no time. The gate is closed, and opened. */
+static __attribute__((noinline)) uint64_t begin_silently(struct emit_thread *self, uint64_t gate,
+							 uint64_t parent, uint32_t site,
+							 enum unweave_model model)
+{
+	uint64_t task;
+
+	if (parent == UNWEAVE_PARENT_CURRENT)
+		parent = emit_innermost(self->hot.nest);
+	if (emit_likely(table_has(self) || emit_table_refill(self)))
+		task = table_begin(self, &(struct table_birth){parent, 0, site, model});
+	else
+		task = emit_table_lone(model);
+	unweave_priv_exit(&self->hot, gate);
+	return task;
+}
+
+uint64_t unweave_priv_begin(struct unweave_priv_thread *hot, uint64_t gate,
+			    struct unweave_site *site, enum unweave_model model, uint64_t parent)
+{
+	struct emit_thread *self = (struct emit_thread *)hot;
+	uint32_t site_id = site ? __atomic_load_n(&site->id, __ATOMIC_RELAXED) : 0;
+	uint64_t task;
+
+	if (emit_unlikely(hot->gate != gate || (site && !site_id)))
+		return emit_new_slowly(site, model, parent, NULL);
+	unweave_priv_enter(hot);
+	if (emit_unlikely(!self->spare || parent == UNWEAVE_PARENT_CURRENT))
+		return begin_silently(self, gate, parent, site_id, model);
+	task = table_begin_spare(self, &(struct table_birth){parent, 0, site_id, model});
+	unweave_priv_exit(hot, gate);
+	return task;
+}
+
+uint64_t unweave_priv_new(struct unweave_priv_thread *hot, uint64_t gate, struct unweave_site *site,
+			  enum unweave_model model, uint64_t parent,
 			  const struct unweave_stack *stack)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = (struct emit_thread *)hot;
 	uint32_t site_id = site ? __atomic_load_n(&site->id, __ATOMIC_RELAXED) : 0;
 	struct arena_line *line;
-	uint64_t task, *at;
+	uint64_t now, task, *at;
 
-	if (emit_unlikely(!is_quick(self, gate) || stack || (site && !site_id) ||
-			  self->hot.next_task == self->hot.end_task))
+	if (emit_unlikely(!is_quick(self, gate) || stack || (site && !site_id)))
 		return new_slowly(site, model, parent, stack);
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
 		return new_slowly(site, model, parent, stack);
-	task = self->hot.next_task | model;
-	self->hot.next_task += 2;
+	if (emit_unlikely(!table_has(self))) {
+		unweave_priv_exit(&self->hot, gate);
+		return new_slowly(site, model, parent, stack);
+	}
 	if (parent == UNWEAVE_PARENT_CURRENT)
 		parent = emit_innermost(&line->nest);
-	stamp(at, RECORD_CREATE);
+	now = stamp(at, RECORD_CREATE);
+	task = table_begin(self, &(struct table_birth){parent, now, site_id, model});
 	emit_store(at + 1, task);
 	emit_store(at + 2, parent);
 	emit_store(at + 3, site_id);
 	end(self, line, gate, at + 4);
 	return task;
+}
+
+static EMIT_COLD void waits_slowly(uint64_t task, enum unweave_wait kind, uint64_t on)
+{
+	struct arena_task *slot;
+
+	if (!emit_birth())
+		return;
+	slot = emit_table_slot(task);
+	if (slot) {
+		table_set(slot->awaits, on);
+		table_set(slot->waits, (uint8_t)kind);
+	}
+}
+
+void unweave_priv_waits(struct unweave_priv_thread *hot, uint64_t task, enum unweave_wait kind,
+			uint64_t on)
+{
+	struct emit_thread *self = (struct emit_thread *)hot;
+	struct arena_task *slot;
+
+	if (emit_unlikely(!table_knows(self, task)))
+		return waits_slowly(task, kind, on);
+	slot = table_slot(self, task);
+	if (table_is(slot, task)) {
+		table_set(slot->awaits, on);
+		table_set(slot->waits, (uint8_t)kind);
+	}
 }
 
 void unweave_priv_append(uint64_t task, const struct unweave_stack *stack)
@@ -472,6 +630,7 @@ void unweave_priv_name(uint64_t task, const char *name)
 		.field = {length},
 		.text = name ? name : "",
 	});
+	emit_table_name(task, name, length);
 }
 
 void unweave_priv_unwind(uint64_t task, uint32_t frames, int handled)

@@ -47,11 +47,16 @@ uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t
 		   struct unweave_head *head)
 {
 	struct emit_frames frames;
+	uint64_t task;
 
-	if (unweave_priv_off(unweave_priv_gate()) || !head->innermost)
-		return unweave_task_new(site, model, parent, NULL);
-	frames = frames_of_head(head, emit_epoch());
-	return emit_new_slowly(site, model, parent, &frames);
+	if (unweave_priv_off(unweave_priv_gate()) || !head->innermost) {
+		task = unweave_task_new(site, model, parent, NULL);
+	} else {
+		frames = frames_of_head(head, emit_epoch());
+		task = emit_new_slowly(site, model, parent, &frames);
+	}
+	emit_task_head(task, (uintptr_t)head);
+	return task;
 }
 
 void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links)

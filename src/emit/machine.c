@@ -99,8 +99,10 @@ void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 	}
 	__atomic_store_n(&box->under, task ? task : under, __ATOMIC_RELEASE);
 	end_turn(&box->head);
-	if (box->head.task)
+	if (box->head.task) {
+		unweave_task_waits(box->head.task, UNWEAVE_WAIT_TASK, box->under);
 		suspend_task(box, innermost_run());
+	}
 	if (kind == RECORD_APPEND)
 		__atomic_store_n(&child->link.awaiter, &box->link, __ATOMIC_RELEASE);
 	if (task)

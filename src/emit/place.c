@@ -15,12 +15,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "arena/table.h"
 #include "arena/where.h"
 #include "emit/text.h"
 
 /* Arenas of dead programs whose last events nobody fetched: so many are kept. */
 #define UNFETCHED_MAX 4
-#define MEMFD_LOWEST 100 /* out of the way of programs that count on low numbers */
+#define MEMFD_LOWEST 100          /* out of the way of programs that count on low numbers */
+#define TABLE_RESERVED (1u << 14) /* slots, where all of them must have memory from the start */
 
 uint32_t place_chunks_wanted;
 
@@ -88,8 +90,23 @@ static bool within_file_limit(uint64_t bytes)
 	       bytes <= limit.rlim_cur;
 }
 
+static void choose_size(struct place *place)
+{
+	place->bytes = place_tasks_at(place) + table_all_bytes(place->tasks);
+}
+
+/* With a smaller task table, or none; false if there was none already. */
+static bool choose_less(struct place *place)
+{
+	if (!place->tasks)
+		return false;
+	place->tasks = place->tasks > TABLE_FEW ? TABLE_FEW : 0;
+	choose_size(place);
+	return true;
+}
+
 /* Sizes the file, reserves what is used from the start, and maps all of it. */
-static bool map_file(struct place *place, int fd, const char *where)
+static bool map_bytes(struct place *place, int fd, const char *where)
 {
 	void *memory;
 
@@ -101,6 +118,38 @@ static bool map_file(struct place *place, int fd, const char *where)
 	if (memory == MAP_FAILED)
 		return fail_errno(place, where);
 	place->memory = memory;
+	return true;
+}
+
+/*
+ * The task table gets memory block by block as it grows. A kernel that cannot
+ * do that for a mapping gives it to a small table as a whole, through the file.
+ */
+static void reserve_tasks(struct place *place, int fd)
+{
+	uint64_t at = place_tasks_at(place);
+
+	if (!place->tasks ||
+	    arena_populate((char *)place->memory + at, table_bytes(TABLE_BLOCK)) == 0 ||
+	    errno != EINVAL)
+		return;
+	if (place->tasks > TABLE_RESERVED)
+		place->tasks = TABLE_RESERVED;
+	place->tasks_reserved =
+		fallocate(fd, 0, (off_t)at, (off_t)table_all_bytes(place->tasks)) == 0;
+	if (!place->tasks_reserved)
+		place->tasks = 0;
+}
+
+static bool map_file(struct place *place, int fd, const char *where)
+{
+	place->tasks = place->tasks_wanted;
+	choose_size(place);
+	while (!map_bytes(place, fd, where))
+		if (!choose_less(place))
+			return false;
+	place->note[0] = '\0';
+	reserve_tasks(place, fd);
 	return true;
 }
 
@@ -277,18 +326,26 @@ static bool find_memfd(struct place *place)
 		close(fd);
 	memfd = high >= 0 ? high : fd;
 	fstat(memfd, &memfd_stat);
-	place->memory = attempt.memory;
+	memcpy(attempt.note, place->note, sizeof(attempt.note));
+	*place = attempt;
 	place->kind = ARENA_PLACE_MEMFD;
 	return true;
 }
 
 static bool find_private(struct place *place)
 {
-	void *memory = mmap(NULL, place->bytes, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory;
 
-	if (memory == MAP_FAILED)
-		return fail_errno(place, "mmap");
+	place->tasks = place->tasks_wanted;
+	choose_size(place);
+	while ((memory = mmap(NULL, place->bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) == MAP_FAILED)
+		if (!choose_less(place))
+			return fail_errno(place, "mmap");
+	/* There is no tmpfs that could be full: what the kernel cannot do is not missed. */
+	place->tasks_reserved = arena_populate((char *)memory + place_tasks_at(place),
+					       table_bytes(place->tasks ? TABLE_BLOCK : 0)) < 0 &&
+				errno == EINVAL;
 	place->memory = memory;
 	place->kind = ARENA_PLACE_PRIVATE;
 	return true;
@@ -307,6 +364,21 @@ static uint32_t chunks_allowed(void)
 	return chunks < ARENA_CHUNKS_MAX ? (uint32_t)chunks : ARENA_CHUNKS_MAX;
 }
 
+/* Address space is cheap, but for a program that has a limit on it. */
+static uint32_t tasks_allowed(void)
+{
+	const char *variable = secure_getenv("UNWEAVE_TASKS_MAX");
+	uint64_t wanted = variable ? strtoull(variable, NULL, 10) : TABLE_DEFAULT;
+	uint32_t tasks = TABLE_LEAST;
+	struct rlimit limit;
+
+	if (!variable && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		wanted = TABLE_FEW;
+	while (tasks < wanted && tasks < TABLE_MOST)
+		tasks *= 2;
+	return tasks;
+}
+
 bool place_find(struct place *ret)
 {
 	bool found;
@@ -316,7 +388,7 @@ bool place_find(struct place *ret)
 	if (secure_getenv("UNWEAVE_DISABLE"))
 		return fail(ret, "UNWEAVE_DISABLE", "set in the environment");
 	ret->chunks = chunks_allowed();
-	ret->bytes = ARENA_POOL_AT + (uint64_t)ret->chunks * ARENA_CHUNK_BYTES;
+	ret->tasks_wanted = tasks_allowed();
 	found = find_file(ret);
 	if (!found) {
 		ret->path[0] = '\0';

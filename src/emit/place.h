@@ -14,12 +14,21 @@ struct place {
 	struct arena_control *memory; /* zeroed, reserved up to the pool */
 	uint64_t bytes;
 	uint32_t chunks; /* that the pool can have at most */
-	char path[256];  /* of the file; empty for other kinds */
-	char note[192];  /* why it is not a better place; empty if there is none */
+	uint32_t tasks_wanted;
+	uint32_t tasks;      /* slots of the task table that there is room for */
+	bool tasks_reserved; /* they have memory already, or need not be given any */
+	char path[256];      /* of the file; empty for other kinds */
+	char note[192];      /* why it is not a better place; empty if there is none */
 };
 
 /* Most chunks that a session may ask for; before the arena is made. 0: the default. */
 extern uint32_t place_chunks_wanted;
+
+/* Where the task table is, after the pool. */
+static inline uint64_t place_tasks_at(const struct place *place)
+{
+	return ARENA_POOL_AT + (uint64_t)place->chunks * ARENA_CHUNK_BYTES;
+}
 
 /* False if there is no memory to be had; `ret->note` says why in any case. */
 bool place_find(struct place *ret);

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "emit/links.h"
+#include "emit/table.h"
 
 static size_t text_words(size_t length)
 {
@@ -25,14 +26,24 @@ static uint64_t *store_text(uint64_t *to, const char *text, size_t length)
 	return to;
 }
 
-/* Stores and publishes the record, in a new chunk if it must be. */
-static void put(struct emit_thread *self, struct emit_stream *stream,
-		const struct emit_request *request)
+/* The first word of a record; returns its time, or 0 if it has none. */
+static uint64_t begin_record(uint64_t *at, const struct emit_request *request)
+{
+	unsigned kind = request->kind | (request->frames ? RECORD_WITH_STACK : 0);
+	uint64_t now = request->kind == RECORD_LEAVE ? 0 : clock_ticks(emit_process.clock);
+
+	emit_store(at, record_first_word(kind, now));
+	return now;
+}
+
+/* Stores and publishes the record, in a new chunk if it must be. Returns its time, or 0. */
+static uint64_t put(struct emit_thread *self, struct emit_stream *stream,
+		    const struct emit_request *request)
 {
 	unsigned fixed = 1u + request->with_task + request->fields;
 	struct frames_plan plan = {0};
 	size_t words = fixed;
-	uint64_t *at;
+	uint64_t now, *at;
 
 	if (request->frames) {
 		plan = frames_plan(request->frames, RECORD_WORDS_MAX - fixed);
@@ -46,16 +57,10 @@ static void put(struct emit_thread *self, struct emit_stream *stream,
 		at = emit_turn(self, stream);
 	if (!at) {
 		emit_count_loss(stream);
-		return;
+		return 0;
 	}
 
-	if (request->kind == RECORD_LEAVE)
-		emit_store(at,
-			   record_first_word(
-				   RECORD_LEAVE | (request->frames ? RECORD_WITH_STACK : 0), 0));
-	else
-		emit_stamp(at, request->kind | (request->frames ? RECORD_WITH_STACK : 0));
-	at++;
+	now = begin_record(at++, request);
 	if (request->with_task)
 		emit_store(at++, request->task);
 	for (unsigned i = 0; i < request->fields; i++)
@@ -68,12 +73,17 @@ static void put(struct emit_thread *self, struct emit_stream *stream,
 	/* Only now: what found no room is not told, and comes again. */
 	if (request->frames && request->frames->head)
 		head_note_told(request->frames->head, emit_epoch());
+	return now;
+}
+
+static bool is_completion(unsigned kind)
+{
+	return kind >= RECORD_COMPLETE && kind <= RECORD_COMPLETE_CANCELLED;
 }
 
 static bool is_end(unsigned kind)
 {
-	return kind == RECORD_SUSPEND || kind == RECORD_LEAVE ||
-	       (kind >= RECORD_COMPLETE && kind <= RECORD_COMPLETE_CANCELLED);
+	return kind == RECORD_SUSPEND || kind == RECORD_LEAVE || is_completion(kind);
 }
 
 /* An end that says of what: for a run that the reader may not see as innermost. */
@@ -89,26 +99,100 @@ static void name_the_task(struct emit_request *request)
 	}
 }
 
-/* What the session asked for of it, in the form that its place in the nest allows. */
-static void record(struct emit_thread *self, struct emit_stream *stream,
-		   const struct emit_request *request)
+/*
+ * What the session asked for of it, in the form that its place in the nest
+ * allows. Returns the time of the record, or 0 if there is none.
+ */
+static uint64_t record(struct emit_thread *self, struct emit_stream *stream,
+		       const struct emit_request *request)
 {
 	struct emit_request shaped = *request;
 
 	if (shaped.keyword && !emit_wants(self, shaped.task, shaped.keyword))
-		return;
+		return 0;
 	if (shaped.frames && !emit_wants(self, shaped.task, shaped.stack_keyword))
 		shaped.frames = NULL;
 	if (is_end(shaped.kind) && (stream == &self->aside || !self->compact ||
 				    emit_innermost(self->hot.nest) != shaped.task))
 		name_the_task(&shaped);
-	put(self, stream, &shaped);
+	return put(self, stream, &shaped);
 }
 
-static void change_nest(struct emit_thread *self, const struct emit_request *request)
+/* The depth of the task's run if that is the innermost; else UNWEAVE_PRIV_NEST. */
+static unsigned depth_of_run(const struct unweave_priv_nest *nest, uint64_t task)
+{
+	unsigned depth = 0;
+
+	while (nest->tasks[depth])
+		depth++;
+	return depth && nest->tasks[depth - 1] == task && !nest->beyond ? depth - 1
+									: UNWEAVE_PRIV_NEST;
+}
+
+/* When the task's run began; `now` if that is not known. */
+static uint64_t run_since(const struct emit_thread *self, uint64_t task, uint64_t now)
+{
+	unsigned depth = depth_of_run(self->hot.nest, task);
+
+	return depth < UNWEAVE_PRIV_NEST ? self->hot.nest->resumed[depth] : now;
+}
+
+/* What the event means to the task table. A completion is dealt with apart, at every detail. */
+static void note(struct emit_thread *self, const struct emit_request *request, uint64_t now)
+{
+	struct arena_task *slot = emit_table_slot(request->task);
+
+	if (!slot)
+		return;
+	switch (request->kind) {
+	case RECORD_SUSPEND:
+	case RECORD_LEAVE:
+		if (now)
+			table_suspend(slot, now, run_since(self, request->task, now));
+		else
+			table_leave(self, request->task, run_since(self, request->task, now));
+		break;
+	case RECORD_WAKE:
+		table_wake(slot, now, UNWEAVE_SOURCE_TASK);
+		break;
+	case RECORD_WAKE_FROM:
+		table_wake(slot, now, (enum unweave_source)request->field[0]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Records the event, and notes it in the task table, also where the session does not want it. */
+static uint64_t record_and_note(struct emit_thread *self, const struct emit_request *request)
+{
+	uint64_t now = record(self, &self->main, request);
+
+	/* There is room for one run that was left: of another one, the time is asked for. */
+	if (!now && (request->kind != RECORD_LEAVE || self->left ||
+		     depth_of_run(self->hot.nest, request->task) == UNWEAVE_PRIV_NEST))
+		now = clock_ticks(emit_process.clock);
+	if (now)
+		table_settle(self, now, self->quick_always);
+	note(self, request, now);
+	return now;
+}
+
+static void push_run(struct unweave_priv_nest *nest, uint64_t task, uint64_t now)
+{
+	unsigned depth = 0;
+
+	while (nest->tasks[depth])
+		depth++;
+	if (depth < UNWEAVE_PRIV_NEST)
+		__atomic_store_n(&nest->resumed[depth], now, __ATOMIC_RELAXED);
+	unweave_priv_push(nest, task);
+}
+
+static void change_nest(struct emit_thread *self, const struct emit_request *request, uint64_t now)
 {
 	if (request->kind == RECORD_RESUME)
-		unweave_priv_push(self->hot.nest, request->task);
+		push_run(self->hot.nest, request->task, now);
 	else if (is_end(request->kind))
 		unweave_priv_pop(self->hot.nest, request->task);
 }
@@ -117,6 +201,8 @@ static void change_nest(struct emit_thread *self, const struct emit_request *req
 static void emit_aside(struct emit_thread *self, const struct emit_request *request)
 {
 	uint64_t gate = unweave_priv_gate();
+	struct arena_task *slot;
+	uint64_t now;
 
 	if ((gate & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_EVENTS)
 		return;
@@ -132,7 +218,11 @@ static void emit_aside(struct emit_thread *self, const struct emit_request *requ
 		self->aside_revision = self->revision;
 		emit_start_over(self, &self->aside, UNWEAVE_RESET_CONFIG);
 	}
-	record(self, &self->aside, request);
+	now = record(self, &self->aside, request);
+	slot = emit_table_slot(request->task);
+	if (slot && now && (request->kind == RECORD_WAKE || request->kind == RECORD_WAKE_FROM))
+		table_wake(slot, now,
+			   (enum unweave_source)(request->fields ? request->field[0] : 0));
 	atomic_signal_fence(memory_order_seq_cst);
 	self->aside_busy = false;
 }
@@ -168,6 +258,20 @@ static struct emit_thread *enter(uint64_t *ret_gate, struct emit_thread **ret_in
 	return self;
 }
 
+/* The usual way, if slowly: gate closed. */
+static void proceed(struct emit_thread *self, const struct emit_request *request, uint64_t gate)
+{
+	uint64_t mode = gate & UNWEAVE_PRIV_MODE_MASK;
+	uint64_t now = 0;
+
+	if (mode == ARENA_MODE_EVENTS)
+		now = record_and_note(self, request);
+	if (is_completion(request->kind) && table_knows(self, request->task))
+		table_end(self, request->task);
+	if (mode != ARENA_MODE_OFF)
+		change_nest(self, request, now);
+}
+
 void emit_slowly(const struct emit_request *request)
 {
 	int error = errno;
@@ -177,15 +281,13 @@ void emit_slowly(const struct emit_request *request)
 
 	self = enter(&gate, &inside);
 	if (self) {
-		uint64_t mode = gate & UNWEAVE_PRIV_MODE_MASK;
-
-		if (mode == ARENA_MODE_EVENTS)
-			record(self, &self->main, request);
-		if (mode != ARENA_MODE_OFF)
-			change_nest(self, request);
+		proceed(self, request, gate);
 		unweave_priv_exit(&self->hot, gate);
-	} else if (inside) {
-		emit_aside(inside, request);
+	} else {
+		if (inside)
+			emit_aside(inside, request);
+		if (is_completion(request->kind))
+			emit_table_end_aside(request->task);
 	}
 	errno = error;
 }
@@ -204,22 +306,9 @@ struct emit_thread *emit_refresh(void)
 	return self;
 }
 
-static uint64_t take_task(struct emit_thread *self)
+static struct emit_request creation(uint64_t task, const struct table_birth *birth,
+				    const struct emit_frames *frames)
 {
-	uint64_t task;
-
-	if (self->hot.next_task == self->hot.end_task)
-		emit_refill(self);
-	task = self->hot.next_task;
-	self->hot.next_task += 2;
-	return task;
-}
-
-static struct emit_request creation(const struct emit_thread *self, uint64_t task, uint64_t parent,
-				    struct unweave_site *site, const struct emit_frames *frames)
-{
-	if (parent == UNWEAVE_PARENT_CURRENT)
-		parent = emit_innermost(self->hot.nest);
 	return (struct emit_request){
 		.kind = RECORD_CREATE,
 		.with_task = true,
@@ -227,9 +316,52 @@ static struct emit_request creation(const struct emit_thread *self, uint64_t tas
 		.keyword = UNWEAVE_KEYWORD_CREATE,
 		.stack_keyword = UNWEAVE_KEYWORD_CREATE_STACK,
 		.task = task,
-		.field = {parent, site ? emit_site(site) : 0},
+		.field = {birth->parent, birth->site},
 		.frames = frames,
 	};
+}
+
+/* What is known of a task that is created on a thread with a line. */
+static struct table_birth conceive(const struct emit_thread *self, struct unweave_site *site,
+				   enum unweave_model model, uint64_t parent)
+{
+	return (struct table_birth){
+		.parent =
+			parent == UNWEAVE_PARENT_CURRENT ? emit_innermost(self->hot.nest) : parent,
+		.site = site ? emit_site(site) : 0,
+		.model = model,
+	};
+}
+
+/* Gate closed. */
+static uint64_t new_here(struct emit_thread *self, uint64_t gate, const struct table_birth *birth,
+			 const struct emit_frames *frames)
+{
+	bool slotted = table_has(self) || emit_table_refill(self);
+	uint64_t task = slotted ? table_begin(self, birth) : emit_table_lone(birth->model);
+
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS) {
+		struct emit_request request = creation(task, birth, frames);
+		uint64_t now = record_and_note(self, &request);
+
+		if (slotted)
+			table_set(self->tasks[table_index(task)].changed, now);
+	}
+	return task;
+}
+
+/* By a handler inside a hook of the same thread. */
+static uint64_t new_aside(struct emit_thread *self, const struct table_birth *birth,
+			  const struct emit_frames *frames)
+{
+	uint32_t index = emit_table_take_aside();
+	struct arena_task *slot = &emit_process.tasks[index];
+	uint64_t task = index ? table_fill(slot, table_get(slot->id), birth)
+			      : emit_table_lone(birth->model);
+	struct emit_request request = creation(task, birth, frames);
+
+	emit_aside(self, &request);
+	return task;
 }
 
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
@@ -238,23 +370,19 @@ uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, ui
 	int error = errno;
 	struct emit_thread *inside;
 	struct emit_thread *self;
-	struct emit_request request;
+	struct table_birth birth;
 	uint64_t gate, task;
 
 	self = enter(&gate, &inside);
 	if (self) {
-		task = take_task(self) | model;
-		if ((gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS) {
-			request = creation(self, task, parent, site, frames);
-			record(self, &self->main, &request);
-		}
+		birth = conceive(self, site, model, parent);
+		task = new_here(self, gate, &birth, frames);
 		unweave_priv_exit(&self->hot, gate);
+	} else if (inside) {
+		birth = conceive(inside, site, model, parent);
+		task = new_aside(inside, &birth, frames);
 	} else {
-		task = emit_lone_task() | model;
-		if (inside) {
-			request = creation(inside, task, parent, site, frames);
-			emit_aside(inside, &request);
-		}
+		task = emit_table_lone(model);
 	}
 	errno = error;
 	return task;

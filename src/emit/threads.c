@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "emit/links.h"
-
-#define TASK_BLOCK 1024 /* task ids that a thread takes at a time */
+#include "emit/table.h"
 
 struct emit_thread emit_nobody;
 struct emit_thread emit_muted;
@@ -63,7 +62,10 @@ static struct emit_thread *fill_thread(struct arena_line *line, uint32_t index)
 {
 	struct emit_thread *self = &emit_process.threads[index];
 
+	/* Of a thread that ended without a word. */
+	emit_table_exit(self);
 	memset(self, 0, sizeof(*self));
+	self->tasks = emit_process.tasks;
 	self->line = line;
 	self->index = index;
 	self->hot.nest = &line->nest;
@@ -113,6 +115,8 @@ void emit_thread_exit(void *data)
 	if (!emit_process.control || self != emit_self())
 		return;
 	unweave_priv_enter(&self->hot);
+	table_settle(self, clock_ticks(emit_process.clock), 0);
+	emit_table_exit(self);
 	publish_attempts(&self->main);
 	publish_attempts(&self->aside);
 	emitted = self->main.tried || self->aside.tried;
@@ -176,24 +180,44 @@ static void choose_quick_ways(struct emit_thread *self, const struct config_copy
 	bool quick = emit_process.clock == CLOCK_QUICK && wants_all(config, life);
 
 	self->quick = quick ? config->gate : 0;
+	self->quick_always = self->quick;
 	self->quick_stacks =
 		quick && wants_all(config, UNWEAVE_KEYWORD_SUSPEND_STACK) ? config->gate : 0;
+}
+
+/* Runs have stamps from now on, or none: those that the thread is inside of count from here. */
+static void start_clock(struct emit_thread *self, bool stamped)
+{
+	uint64_t now = stamped ? clock_ticks(emit_process.clock) : 0;
+
+	if (stamped && self->stamped)
+		return table_settle(self, now, self->quick_always);
+	self->left = 0;
+	self->stamped = stamped;
+	for (unsigned i = 0; i < UNWEAVE_PRIV_NEST; i++)
+		__atomic_store_n(&self->hot.nest->resumed[i], now, __ATOMIC_RELAXED);
 }
 
 uint64_t emit_adopt(struct emit_thread *self)
 {
 	struct config_copy config = copy_config(&emit_process.control->config);
+	uint32_t ready =
+		atomic_load_explicit(&emit_process.control->tasks_ready, memory_order_acquire);
 
+	/* At least slot 0, which is that of all tasks without one. */
+	self->ready = ready ? ready : 1;
 	if (config.gate >> 8 == self->revision)
 		return config.gate;
 	/* While the session was off, runs began and ended unseen. */
 	if (self->revision < config.off_revision) {
 		forget_nest(self->hot.nest);
 		dispatch_refill_nest(self->hot.nest);
+		self->stamped = false;
 	}
 	self->revision = config.gate >> 8;
 	self->keywords = config.keywords;
 	self->policy = config.policy;
+	start_clock(self, (config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS);
 	choose_quick_ways(self, &config);
 	self->compact = wants_all(&config, UNWEAVE_KEYWORD_RESUME | UNWEAVE_KEYWORD_SUSPEND |
 						   UNWEAVE_KEYWORD_COMPLETE);
@@ -203,11 +227,4 @@ uint64_t emit_adopt(struct emit_thread *self)
 		self->seen_before = true;
 	}
 	return config.gate;
-}
-
-void emit_refill(struct emit_thread *self)
-{
-	self->hot.next_task = atomic_fetch_add_explicit(&emit_process.control->next_task,
-							2 * TASK_BLOCK, memory_order_relaxed);
-	self->hot.end_task = self->hot.next_task + 2 * TASK_BLOCK;
 }

@@ -97,7 +97,7 @@ static void scribble_on(enum target target)
 		scribble(&control->config, offsetof(struct arena_control, life) -
 						   offsetof(struct arena_control, config));
 		scribble(&control->lines_used,
-			 sizeof(*control) - offsetof(struct arena_control, next_task));
+			 sizeof(*control) - offsetof(struct arena_control, lines_used));
 		break;
 	case NAMES:
 		scribble(arena_names(control), 4096);
