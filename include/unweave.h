@@ -77,16 +77,18 @@ enum unweave_policy {
 /* Where tasks come from. Make one with UNWEAVE_SITE(), which keeps it for good. */
 struct unweave_site {
 	const char *name; /* what the tasks of this site are called; may be NULL */
+	const char *kind; /* what sort of task they are, such as "timer"; may be NULL */
 	const char *function;
 	const char *file;
 	uint32_t line;
 	uint32_t id; /* given at its first use; start at 0 */
 };
 
-#define UNWEAVE_SITE(text)                                                                         \
+#define UNWEAVE_SITE(text) UNWEAVE_SITE_KIND(NULL, text)
+#define UNWEAVE_SITE_KIND(sort, text)                                                              \
 	(__extension__({                                                                           \
-		static struct unweave_site unweave_site_here = {text, __func__, __FILE__,          \
-								__LINE__, 0};                      \
+		static struct unweave_site unweave_site_here = {text,     sort,     __func__,      \
+								__FILE__, __LINE__, 0};            \
 		&unweave_site_here;                                                                \
 	}))
 

@@ -211,7 +211,7 @@ struct arena_control {
 	alignas(64) _Atomic uint64_t hints[ARENA_CHUNKS_MAX / 64];
 };
 
-/* A site: this, then its name, function and file, each ended by a NUL. Padded to 8 bytes. */
+/* A site: this, then its name, kind, function and file, each ended by a NUL. Padded to 8 bytes. */
 struct arena_site {
 	_Atomic uint32_t bytes; /* all of it; stored last, with release; 0: not there yet */
 	uint32_t id;

@@ -25,6 +25,10 @@ static void show_site(FILE *to, const struct reader *reader, uint64_t id)
 		fprintf(to, "%" PRIu64, id);
 		return;
 	}
+	if (site->kind && site->kind[0]) {
+		say_text(to, site->kind);
+		fprintf(to, " ");
+	}
 	say_text(to, site->name[0] ? site->name : site->function);
 	if (site->file[0]) {
 		fprintf(to, " (");
@@ -131,6 +135,8 @@ static void json_site(struct json *json, const struct reader *reader, uint64_t i
 	json_number(json, "id", id);
 	if (site) {
 		json_text(json, "name", site->name);
+		if (site->kind && site->kind[0])
+			json_text(json, "kind", site->kind);
 		json_text(json, "function", site->function);
 		json_text(json, "file", site->file);
 		json_number(json, "line", site->line);

@@ -15,7 +15,8 @@
 int catalogue_init(struct catalogue *catalogue, const char program[256])
 {
 	*catalogue = (struct catalogue){
-		.sites = BUFFER_INIT(FORMAT_PAYLOAD_MAX - 16),
+		.sites = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 4 * 3 - 16),
+		.kinds = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 4),
 		.ends = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 2),
 	};
 	memcpy(catalogue->program, program, sizeof(catalogue->program));
@@ -27,6 +28,7 @@ void catalogue_fini(struct catalogue *catalogue)
 {
 	free(catalogue->threads);
 	buffer_fini(&catalogue->sites);
+	buffer_fini(&catalogue->kinds);
 	buffer_fini(&catalogue->ends);
 	*catalogue = (struct catalogue){0};
 }
@@ -62,24 +64,27 @@ int catalogue_add_thread(struct catalogue *catalogue, uint32_t thread, uint32_t 
 }
 
 int catalogue_add_site(struct catalogue *catalogue, uint32_t id, uint32_t line, const char *name,
-		       const char *function, const char *file)
+		       const char *kind, const char *function, const char *file)
 {
-	struct buffer *sites = &catalogue->sites;
-	size_t length = sites->length;
+	struct buffer *sites = &catalogue->sites, *kinds = &catalogue->kinds;
+	size_t length = sites->length, kinds_length = kinds->length;
 	struct meta_site site = {.id = id,
 				 .line = line,
 				 .name = {name, strlen(name)},
 				 .function = {function, strlen(function)},
 				 .file = {file, strlen(file)}};
 
-	if (sites->bad)
+	if (sites->bad || kinds->bad)
 		return 0;
 	meta_site_encode(sites, &site);
+	meta_text_encode(kinds, (struct meta_text){kind, strlen(kind)});
 	/* No room, or no memory: the site stays a number. */
-	if (sites->bad)
+	if (sites->bad || kinds->bad) {
 		sites->length = length;
-	else
+		kinds->length = kinds_length;
+	} else {
 		catalogue->site_count++;
+	}
 	return 0;
 }
 
@@ -136,13 +141,17 @@ bool catalogue_threads(struct catalogue *catalogue, struct buffer *payload, bool
 bool catalogue_sites(struct catalogue *catalogue, struct buffer *payload, bool all)
 {
 	size_t from = all ? 0 : catalogue->sites_told;
+	size_t kinds_from = all ? 0 : catalogue->kinds_told;
 	uint32_t count = catalogue->site_count - (all ? 0 : catalogue->sites_told_count);
 
 	if (!count)
 		return false;
 	buffer_put_varint(payload, count);
 	buffer_put(payload, catalogue->sites.bytes + from, catalogue->sites.length - from);
+	buffer_put(payload, catalogue->kinds.bytes + kinds_from,
+		   catalogue->kinds.length - kinds_from);
 	catalogue->sites_told = catalogue->sites.length;
+	catalogue->kinds_told = catalogue->kinds.length;
 	catalogue->sites_told_count = catalogue->site_count;
 	return true;
 }

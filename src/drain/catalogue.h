@@ -21,8 +21,10 @@ struct catalogue {
 	uint32_t thread_count;
 	uint32_t thread_capacity;
 	struct buffer sites; /* encoded, one after the other */
+	struct buffer kinds; /* of the same sites */
 	uint32_t site_count;
-	size_t sites_told; /* bytes of `sites`, and how many they are */
+	size_t sites_told; /* bytes of `sites` and `kinds`, and how many they are */
+	size_t kinds_told;
 	uint32_t sites_told_count;
 	struct buffer ends; /* encoded */
 	uint32_t end_count;
@@ -37,7 +39,7 @@ void catalogue_fini(struct catalogue *catalogue);
 int catalogue_add_thread(struct catalogue *catalogue, uint32_t thread, uint32_t tid,
 			 const char *name, bool ended);
 int catalogue_add_site(struct catalogue *catalogue, uint32_t id, uint32_t line, const char *name,
-		       const char *function, const char *file);
+		       const char *kind, const char *function, const char *file);
 /* A stream is over; past some thousands they are not listed any more. */
 void catalogue_add_end(struct catalogue *catalogue, uint32_t thread, bool aside, uint64_t number);
 

@@ -134,12 +134,12 @@ static int on_thread(void *data, uint32_t thread, uint32_t tid, const char *name
 	return catalogue_add_thread(&recorder->catalogue, thread, tid, name, ended);
 }
 
-static int on_site(void *data, uint32_t id, uint32_t line, const char *name, const char *function,
-		   const char *file)
+static int on_site(void *data, uint32_t id, uint32_t line, const char *name, const char *kind,
+		   const char *function, const char *file)
 {
 	struct recorder *recorder = data;
 
-	return catalogue_add_site(&recorder->catalogue, id, line, name, function, file);
+	return catalogue_add_site(&recorder->catalogue, id, line, name, kind, function, file);
 }
 
 /* The arena learns what is being written, and what has been: see settle_pending(). */

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SITE_BYTES_MAX 1024u
+#define SITE_BYTES_MAX 1040u
 
-/* A site, copied out of the arena, and its three texts in the copy. */
+/* A site, copied out of the arena, and its four texts in the copy. */
 struct site_copy {
 	uint32_t id;
 	uint32_t line;
-	const char *texts[3];
+	const char *texts[4];
 	char bytes[SITE_BYTES_MAX + 1];
 };
 
@@ -24,7 +24,7 @@ static bool copy_site(struct site_copy *copy, const struct arena_site *site, uin
 	copy->line = site->line;
 	memcpy(copy->bytes, site + 1, length);
 	copy->bytes[length] = '\0';
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (at > copy->bytes + length)
 			return false;
 		copy->texts[i] = at;
@@ -44,13 +44,14 @@ int sites_tell(const struct attachment *attachment, uint32_t *seen, sites_visit 
 		/* Pairs with the release in emit_site(). */
 		uint32_t bytes = atomic_load_explicit(&site->bytes, memory_order_acquire);
 
-		if (bytes < sizeof(*site) + 3 || bytes > SITE_BYTES_MAX || bytes % 8 ||
+		if (bytes < sizeof(*site) + 4 || bytes > SITE_BYTES_MAX || bytes % 8 ||
 		    bytes > ARENA_NAMES_BYTES - *seen)
 			break;
 		*seen += bytes;
 		if (!copy_site(&copy, site, bytes))
 			continue;
-		r = visit(data, copy.id, copy.line, copy.texts[0], copy.texts[1], copy.texts[2]);
+		r = visit(data, copy.id, copy.line, copy.texts[0], copy.texts[1], copy.texts[2],
+			  copy.texts[3]);
 		if (r < 0)
 			return r;
 	}

@@ -8,7 +8,7 @@
 #include "drain/attach.h"
 
 typedef int (*sites_visit)(void *data, uint32_t id, uint32_t line, const char *name,
-			   const char *function, const char *file);
+			   const char *kind, const char *function, const char *file);
 
 /* Tells those after the first `*seen` bytes, and moves `*seen`. Stops at one that is not whole. */
 int sites_tell(const struct attachment *attachment, uint32_t *seen, sites_visit visit, void *data);

@@ -2,7 +2,7 @@
 /* Sites: told to the arena at their first use, once, without a lock. */
 #include "emit/emit.h"
 
-#define SITE_TEXT_MAX 255 /* of each of its three texts */
+#define SITE_TEXT_MAX 255 /* of each of its four texts */
 
 static uint32_t text_length(const char *text)
 {
@@ -42,8 +42,8 @@ uint32_t emit_site(struct unweave_site *site)
 
 	if (id)
 		return id;
-	bytes = (uint32_t)sizeof(*entry) + text_length(site->name) + text_length(site->function) +
-		text_length(site->file) + 3;
+	bytes = (uint32_t)sizeof(*entry) + text_length(site->name) + text_length(site->kind) +
+		text_length(site->function) + text_length(site->file) + 4;
 	bytes = (bytes + 7) & ~7u;
 	entry = reserve(bytes);
 	if (!entry) {
@@ -55,6 +55,7 @@ uint32_t emit_site(struct unweave_site *site)
 	entry->id = id;
 	entry->line = site->line;
 	at = put_text((char *)(entry + 1), site->name);
+	at = put_text(at, site->kind);
 	at = put_text(at, site->function);
 	put_text(at, site->file);
 	/* Pairs with the acquire in the drain: the texts, before the size that shows them. */

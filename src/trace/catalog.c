@@ -24,13 +24,19 @@ static void free_session(struct meta_session *session)
 	free((char *)session->machine.bytes);
 }
 
+static void site_free(struct reader_site *site)
+{
+	free((char *)site->name);
+	free((char *)site->kind);
+}
+
 void catalog_fini(struct catalog *catalog)
 {
 	free_session(&catalog->session);
 	for (uint32_t i = 0; i < catalog->thread_count; i++)
 		free((char *)catalog->threads[i].name);
 	for (uint32_t i = 0; i < catalog->site_count; i++)
-		free((char *)catalog->sites[i].name);
+		site_free(&catalog->sites[i]);
 	free(catalog->threads);
 	free(catalog->sites);
 	free(catalog->ends);
@@ -178,9 +184,43 @@ static int site_set(struct reader_site *entry, const struct meta_site *site)
 	return 0;
 }
 
+static int site_set_kind(struct reader_site *entry, const struct meta_text *kind)
+{
+	char *text = malloc(kind->length + 1);
+
+	if (!text)
+		return -ENOMEM;
+	free((char *)entry->kind);
+	entry->kind = lay_out(&text, kind);
+	return 0;
+}
+
+/* The kinds of `count` sites, which are listed again at `sites`. Older traces have none. */
+static int read_kinds(struct catalog *catalog, struct wire *from, struct wire *sites,
+		      uint64_t count)
+{
+	for (; count && from->at < from->end && !from->bad; count--) {
+		struct reader_site *entry;
+		struct meta_site site;
+		struct meta_text kind;
+
+		meta_site_decode(sites, &site);
+		meta_text_decode(from, &kind);
+		if (from->bad)
+			return -EBADMSG;
+		entry = site_entry(catalog, (uint32_t)site.id);
+		if (!entry || site_set_kind(entry, &kind) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int catalog_read_sites(struct catalog *catalog, struct wire *from)
 {
-	for (uint64_t left = wire_varint(from); left && !from->bad; left--) {
+	uint64_t count = wire_varint(from);
+	struct wire again = *from;
+
+	for (uint64_t left = count; left && !from->bad; left--) {
 		struct reader_site *entry;
 		struct meta_site site;
 
@@ -191,7 +231,7 @@ int catalog_read_sites(struct catalog *catalog, struct wire *from)
 		if (!entry || site_set(entry, &site) < 0)
 			return -ENOMEM;
 	}
-	return from->bad ? -EBADMSG : 0;
+	return from->bad ? -EBADMSG : read_kinds(catalog, from, &again, count);
 }
 
 int catalog_read_end(struct catalog *catalog, struct wire *from)

@@ -22,7 +22,7 @@ struct catalog {
 	uint32_t thread_capacity;
 	struct map thread_index;
 
-	struct reader_site *sites; /* `name` owns all three strings */
+	struct reader_site *sites; /* `name` owns that and the next two; `kind` itself */
 	uint32_t site_count;
 	uint32_t site_capacity;
 	struct map site_index;

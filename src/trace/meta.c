@@ -108,6 +108,17 @@ void meta_site_decode(struct wire *from, struct meta_site *ret)
 	ret->file = get_text(from);
 }
 
+int meta_text_encode(struct buffer *to, struct meta_text text)
+{
+	put_text(to, text);
+	return result(to);
+}
+
+void meta_text_decode(struct wire *from, struct meta_text *ret)
+{
+	*ret = get_text(from);
+}
+
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end)
 {
 	buffer_put_varint(to, end->thread);

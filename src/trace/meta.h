@@ -44,7 +44,7 @@ struct meta_thread {
 	struct meta_text name;
 };
 
-/* One of a SITES block. */
+/* One of a SITES block, which ends with the kind of each, a text. */
 struct meta_site {
 	uint64_t id;
 	uint64_t line;
@@ -70,6 +70,7 @@ int meta_session_encode(struct buffer *to, const struct meta_session *session);
 int meta_clock_encode(struct buffer *to, const struct meta_clock *clock);
 int meta_thread_encode(struct buffer *to, const struct meta_thread *thread);
 int meta_site_encode(struct buffer *to, const struct meta_site *site);
+int meta_text_encode(struct buffer *to, struct meta_text text);
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end);
 int meta_loss_encode(struct buffer *to, const struct meta_loss *loss);
 
@@ -78,6 +79,7 @@ void meta_session_decode(struct wire *from, struct meta_session *ret);
 void meta_clock_decode(struct wire *from, struct meta_clock *ret);
 void meta_thread_decode(struct wire *from, struct meta_thread *ret);
 void meta_site_decode(struct wire *from, struct meta_site *ret);
+void meta_text_decode(struct wire *from, struct meta_text *ret);
 void meta_stream_end_decode(struct wire *from, struct meta_stream_end *ret);
 void meta_loss_decode(struct wire *from, struct meta_loss *ret);
 

@@ -40,9 +40,10 @@ struct reader_thread {
 struct reader_site {
 	uint32_t id;
 	uint32_t line;
-	const char *name; /* "" where there is none, as the next two */
+	const char *name; /* "" where there is none, as the next three */
 	const char *function;
 	const char *file;
+	const char *kind; /* or NULL: a trace from before there were any */
 };
 
 /* What is known without decoding an event. Owned by the reader. */

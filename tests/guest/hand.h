@@ -51,12 +51,13 @@ static inline int hand_thread(void *data, uint32_t thread, uint32_t tid, const c
 }
 
 static inline int hand_site(void *data, uint32_t id, uint32_t line, const char *name,
-			    const char *function, const char *file)
+			    const char *kind, const char *function, const char *file)
 {
 	(void)data;
 	(void)id;
 	(void)line;
 	(void)name;
+	(void)kind;
 	(void)function;
 	(void)file;
 	return 0;

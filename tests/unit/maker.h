@@ -116,8 +116,10 @@ static inline void maker_thread(struct maker *maker, uint32_t thread, const char
 	maker_block(maker, BLOCK_THREADS, 0);
 }
 
-static inline void maker_site(struct maker *maker, uint32_t id, const char *name,
-			      const char *function, const char *file, uint32_t line)
+/* A site with its kind; NULL: as in traces from before there were kinds. */
+static inline void maker_site_kind(struct maker *maker, uint32_t id, const char *kind,
+				   const char *name, const char *function, const char *file,
+				   uint32_t line)
 {
 	struct meta_site site = {
 		.id = id,
@@ -129,7 +131,15 @@ static inline void maker_site(struct maker *maker, uint32_t id, const char *name
 
 	buffer_put_varint(&maker->buffer, 1);
 	meta_site_encode(&maker->buffer, &site);
+	if (kind)
+		meta_text_encode(&maker->buffer, maker_text(kind));
 	maker_block(maker, BLOCK_SITES, 0);
+}
+
+static inline void maker_site(struct maker *maker, uint32_t id, const char *name,
+			      const char *function, const char *file, uint32_t line)
+{
+	maker_site_kind(maker, id, NULL, name, function, file, line);
 }
 
 static inline struct encoder *maker_stream(struct maker *maker, uint32_t thread, bool aside,

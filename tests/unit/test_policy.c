@@ -357,13 +357,14 @@ static int note_no_thread(void *data, uint32_t thread, uint32_t tid, const char 
 	return 0;
 }
 
-static int note_no_site(void *data, uint32_t id, uint32_t line, const char *name,
+static int note_no_site(void *data, uint32_t id, uint32_t line, const char *name, const char *kind,
 			const char *function, const char *file)
 {
 	(void)data;
 	(void)id;
 	(void)line;
 	(void)name;
+	(void)kind;
 	(void)function;
 	(void)file;
 	return 0;

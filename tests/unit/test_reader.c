@@ -136,6 +136,7 @@ static void knows_session_threads_and_sites_by_the_last_word_on_each(void)
 	maker_thread(&maker, 3, "worker");
 	maker_thread(&maker, 1, "main");
 	maker_site(&maker, 7, "request", "serve", "server.c", 42);
+	maker_site_kind(&maker, 9, "timer", "tick", "serve", "server.c", 43);
 	maker_stream(&maker, 5, false, 0);
 	maker_put(maker.encoders[0], RESUME(1, 1));
 	maker_flush(&maker);
@@ -156,6 +157,9 @@ static void knows_session_threads_and_sites_by_the_last_word_on_each(void)
 	site = reader_site(reader, 7);
 	CHECK_STR_EQ(site ? site->function : "", "serve");
 	CHECK_STR_EQ(site ? site->file : "", "server.c");
+	CHECK(site && !site->kind);
+	CHECK_STR_EQ(reader_site(reader, 9) ? reader_site(reader, 9)->name : "", "tick");
+	CHECK_STR_EQ(reader_site(reader, 9) ? reader_site(reader, 9)->kind : "", "timer");
 	CHECK_EQ(site ? site->line : 0, 42);
 	CHECK(!reader_site(reader, 8));
 	CHECK_EQ(reader_lost_outside(reader, UNWEAVE_LOSS_NO_THREAD), 11);

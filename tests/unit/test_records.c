@@ -137,7 +137,7 @@ static void check_one_of_each(const uint64_t *tasks, uint32_t site)
 static void all_that_was_emitted_is_in_the_file(void)
 {
 	for (int model = 0; model < 2; model++) {
-		struct unweave_site *site = UNWEAVE_SITE("a site");
+		struct unweave_site *site = UNWEAVE_SITE_KIND("request", "a site");
 		const struct reader_thread *thread;
 		const struct reader_site *known;
 		uint64_t before, after, tasks[2];
@@ -154,6 +154,7 @@ static void all_that_was_emitted_is_in_the_file(void)
 		check_one_of_each(tasks, site->id);
 		known = reader_site(reader, site->id);
 		CHECK_STR_EQ(known ? known->name : NULL, "a site");
+		CHECK_STR_EQ(known ? known->kind : NULL, "request");
 		CHECK_STR_EQ(known ? known->function : NULL, __func__);
 		CHECK_STR_EQ(known ? known->file : NULL, __FILE__);
 		CHECK(known && known->line > 100);
