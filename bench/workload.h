@@ -25,7 +25,7 @@
 #define WORKLOAD_DEPTH 8u
 
 /* A task of the loop, on cache lines of its own: 10,000 of them are 5 MB. */
-struct job {
+struct __attribute__((aligned(512))) job {
 	struct unweave_link links[WORKLOAD_DEPTH]; /* its chain, innermost first */
 	union {
 		struct unweave_chain chain;
@@ -33,7 +33,6 @@ struct job {
 	};
 	uint64_t state[8]; /* what its work reads and leaves behind */
 	uint32_t root;
-	char unused[100];
 };
 
 struct workload {

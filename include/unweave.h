@@ -37,8 +37,8 @@ enum unweave_model {
 
 /*
  * What is recorded: one bit an event in the low half for the chain model, the
- * same bits << 32 for the state-machine model. Resets, anchor resets and
- * losses are always recorded.
+ * same bits << 32 for the state-machine model. The bit of a stack asks for the
+ * event that carries it too. Resets, anchor resets and losses are always recorded.
  */
 #define UNWEAVE_KEYWORD_CREATE UINT64_C(0x0001)
 #define UNWEAVE_KEYWORD_RESUME UINT64_C(0x0002)

@@ -51,7 +51,10 @@ enum record_kind {
 
 #define RECORD_WITH_STACK 0x80u
 #define RECORD_RESET_NEST 0x80u /* each resume and end follows: the nest can be kept */
-#define RECORD_RESET_WHY 0x7fu  /* enum unweave_reset */
+#define RECORD_RESET_WHY 0x07u  /* enum unweave_reset */
+/* Of the chain model, and << 1 of the other: each resume, or suspension, tells what is new. */
+#define RECORD_RESET_RESUME_STACKS 0x08u
+#define RECORD_RESET_SUSPEND_STACKS 0x20u
 #define RECORD_KEEP_REST 0x7fffffffu
 #define RECORD_NAME_MAX 255u
 #define RECORD_WORDS_MAX 1900u /* of any record: with a reset before it, it fits a chunk */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_BITS 10u
 
@@ -54,6 +55,12 @@ void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
 	}
 	*slot = (struct chain_slot){.task = task, .stack = stack};
 	chains->count++;
+}
+
+void chains_clear(struct chains *chains)
+{
+	memset(chains->slots, 0, ((size_t)chains->mask + 1) * sizeof(*chains->slots));
+	chains->count = 0;
 }
 
 /* Closes the gap, so that no search ends early at it. */

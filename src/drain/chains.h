@@ -56,5 +56,7 @@ static inline struct chain_slot *chains_find(const struct chains *chains, uint64
 void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
 		const struct unweave_frame *stack);
 void chains_remove(struct chains *chains, uint64_t task);
+/* Nothing that was seen counts any more. */
+void chains_clear(struct chains *chains);
 
 #endif /* DRAIN_CHAINS_H */

@@ -252,6 +252,19 @@ static inline const struct unweave_frame *follow_chain(struct stream_shop *shop,
 	return record->stack ? change_chain(shop, slot, task, record) : slot->stack;
 }
 
+/*
+ * The chain at an event: what is remembered counts only if the session asks for
+ * stacks there. Else it may have changed, and nobody said so.
+ */
+static const struct unweave_frame *chain_at(struct stream *stream, struct stream_shop *shop,
+					    uint64_t task, const struct record *record,
+					    unsigned told)
+{
+	const struct unweave_frame *chain = follow_chain(shop, task, record);
+
+	return stream->told & told << (task & 1) ? chain : NULL;
+}
+
 /* The record's stack by itself: of a task that has no chain any more, or of another one. */
 static const struct unweave_frame *lone_chain(struct stream_shop *shop, const struct record *record)
 {
@@ -327,7 +340,8 @@ static void decode_end(struct stream *stream, struct stream_shop *shop, const st
 		break;
 	}
 	if (event->kind == UNWEAVE_EVENT_SUSPEND)
-		event->stack = follow_chain(shop, event->task, record);
+		event->stack =
+			chain_at(stream, shop, event->task, record, RECORD_RESET_SUSPEND_STACKS);
 	else
 		chains_remove(&shop->chains, event->task);
 	pop(stream, event->task);
@@ -347,12 +361,12 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		break;
 	case RECORD_RESUME:
 		fill(event, UNWEAVE_EVENT_RESUME, task);
-		event->stack = follow_chain(shop, task, record);
+		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
 		push(stream, task);
 		break;
 	case RECORD_REPLAY:
 		fill(event, UNWEAVE_EVENT_REPLAY, task);
-		event->stack = follow_chain(shop, task, record);
+		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
 		push(stream, task);
 		break;
 	case RECORD_APPEND:
@@ -381,8 +395,24 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 	}
 }
 
-static void decode_marker(struct stream *stream, const struct record *record,
-			  struct unweave_event *event)
+/*
+ * What a thread's first reset of a new revision says. Around a time in which not every
+ * change of a chain was told, a program that tells what is new must not have it joined to
+ * what is old by now. The others follow within a hook: at worst they say less.
+ */
+static void follow_session(struct stream_shop *shop, uint64_t reset)
+{
+	const uint64_t all = RECORD_RESET_SUSPEND_STACKS | RECORD_RESET_SUSPEND_STACKS << 1;
+
+	if (reset >> 8 <= shop->last_reset >> 8)
+		return;
+	if ((reset & shop->last_reset & all) != all)
+		chains_clear(&shop->chains);
+	shop->last_reset = reset;
+}
+
+static void decode_marker(struct stream *stream, struct stream_shop *shop,
+			  const struct record *record, struct unweave_event *event)
 {
 	switch (record->kind) {
 	case RECORD_FRAME_RESUME:
@@ -405,6 +435,8 @@ static void decode_marker(struct stream *stream, const struct record *record,
 		fill(event, UNWEAVE_EVENT_RESET, 0);
 		event->value = record->fields[0] & RECORD_RESET_WHY;
 		stream->nest_known = record->fields[0] & RECORD_RESET_NEST;
+		stream->told = (uint8_t)record->fields[0];
+		follow_session(shop, record->fields[0]);
 		stream->depth = 0;
 		break;
 	}
@@ -427,7 +459,8 @@ static int decode_leave(struct stream *stream, struct stream_shop *shop,
 
 	stream->leaving = true;
 	stream->left = innermost(stream);
-	stream->left_stack = follow_chain(shop, stream->left, record);
+	stream->left_stack =
+		chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
 	pop(stream, stream->left);
 	return r;
 }
@@ -466,7 +499,7 @@ static int decode(struct stream *stream, struct stream_shop *shop, const struct 
 		decode_name(record, &event, text);
 		break;
 	default:
-		decode_marker(stream, record, &event);
+		decode_marker(stream, shop, record, &event);
 		break;
 	}
 	return send(stream, shop, &event);

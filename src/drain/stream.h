@@ -33,6 +33,7 @@ struct stream_shop {
 	struct stacks *stacks; /* every chain once */
 	struct chains chains;  /* the chain of each task */
 	uint64_t session;      /* revision that the session began with */
+	uint64_t last_reset;   /* the word of the reset with the latest revision */
 	stream_sink sink;
 	stream_soon soon; /* or NULL */
 	void *sink_data;
@@ -62,6 +63,7 @@ struct stream {
 	uint32_t thread; /* number within the process */
 	bool gated;      /* drops what an earlier session left, up to the reset of this one */
 	bool nest_known;
+	uint8_t told;  /* RECORD_RESET_*_STACKS of the last reset */
 	bool leaving;  /* a run has ended, and waits for the next record to say when */
 	uint64_t left; /* its task */
 	const struct unweave_frame *left_stack;

@@ -293,7 +293,7 @@ static int start(const struct unweave_options *options)
 	if (session.active)
 		return -EALREADY;
 	place_chunks_wanted = chunks < ARENA_CHUNKS_MAX ? (uint32_t)chunks : ARENA_CHUNKS_MAX;
-	if (!emit_birth())
+	if (!emit_await_birth())
 		return -ENOTSUP;
 	session.stopping = false;
 	session.over = false;

@@ -302,6 +302,16 @@ bool emit_birth(void)
 	return born;
 }
 
+bool emit_await_birth(void)
+{
+	while (!emit_birth()) {
+		if (atomic_load(&stage) == STILLBORN)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	}
+	return true;
+}
+
 const char *unweave_status(void)
 {
 	return status;

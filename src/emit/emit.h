@@ -153,6 +153,8 @@ static inline uint64_t emit_innermost(const struct unweave_priv_nest *nest)
  * there is one; a thread that comes while another makes it goes on without.
  */
 bool emit_birth(void);
+/* The same for who must know: waits until the other thread is done. Not for hooks. */
+bool emit_await_birth(void);
 
 /* Counts an event of a thread that has no line. */
 void emit_orphan(void);

@@ -97,7 +97,7 @@ static void advance(struct cursor *cursor)
 	} else {
 		cursor->address = link_address(cursor->link);
 		cursor->state = cursor->link->state;
-		cursor->link = cursor->link->awaiter;
+		cursor->link = link_awaiter(cursor->link);
 	}
 }
 

@@ -55,6 +55,12 @@ static inline void head_note_told(struct unweave_head *head, uint32_t epoch)
 	head->epoch = epoch;
 }
 
+/* Of a state machine, an awaiter may come any time, from another thread; with all that it says. */
+static inline struct unweave_link *link_awaiter(const struct unweave_link *link)
+{
+	return __atomic_load_n(&link->awaiter, __ATOMIC_ACQUIRE);
+}
+
 /* Tasks that wait for each other are links in a ring: it is walked once or twice. */
 struct link_walk {
 	const struct unweave_link *mark;
@@ -69,7 +75,7 @@ static inline struct unweave_link *link_next(struct link_walk *walk,
 	if ((walk->steps & (walk->steps - 1)) == 0)
 		walk->mark = link;
 	walk->steps++;
-	link = __atomic_load_n(&link->awaiter, __ATOMIC_RELAXED);
+	link = link_awaiter(link);
 	return link == walk->mark ? NULL : (struct unweave_link *)link;
 }
 
@@ -82,7 +88,7 @@ static inline struct unweave_link *view_rest(const struct unweave_priv_view *vie
 {
 	struct unweave_link *link = (struct unweave_link *)(view->rest & ~(uintptr_t)1);
 
-	return view->rest & 1 ? __atomic_load_n(&link->awaiter, __ATOMIC_RELAXED) : link;
+	return view->rest & 1 ? link_awaiter(link) : link;
 }
 
 /* How a stack goes into a record that has room for less than all of it: its two ends. */

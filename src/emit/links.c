@@ -3,15 +3,17 @@
 
 void links_look_again(struct links_run *run)
 {
-	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
 
-	if (self->hot.gate != unweave_priv_gate()) {
+	run->gate = gate;
+	run->wants = 0;
+	/* As a hook would, the thread learns of this only when there is something to record. */
+	if (unweave_priv_off(gate))
+		return;
+	if (emit_self()->hot.gate != gate)
 		emit_refresh();
-		self = emit_self();
-	}
-	run->self = self;
-	run->gate = unweave_priv_gate();
-	run->wants = (uint32_t)(self->keywords >> (run->dispatch.model * 32));
+	run->self = emit_self();
+	run->wants = (uint32_t)(run->self->keywords >> (run->dispatch.model * 32));
 }
 
 static struct unweave_priv_dispatch *first_dispatch(const struct unweave_priv_nest *nest)

@@ -40,7 +40,7 @@ static inline struct unweave_priv_view links_view(struct unweave_link *link, uin
 {
 	return (struct unweave_priv_view){
 		.code = link->code ? link->code : (const void *)(uintptr_t)link->go,
-		.rest = link_stays ? (uintptr_t)link | 1 : (uintptr_t)link->awaiter,
+		.rest = link_stays ? (uintptr_t)link | 1 : (uintptr_t)link_awaiter(link),
 		.state = link->state,
 		.place = place,
 	};
@@ -145,6 +145,18 @@ static inline void links_end(struct links_run *run)
 uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t parent,
 		   struct unweave_head *head);
 
+/* Without its stack. The next resume has it to tell: a state machine is in another state by now. */
+static inline void links_suspend_silently(struct emit_thread *self, uint64_t gate,
+					  struct unweave_head *head, bool leave)
+{
+	if (!head->depth)
+		head->epoch = 0;
+	if (leave)
+		unweave_priv_leave(&self->hot, gate, head->task, NULL);
+	else
+		unweave_priv_suspend(&self->hot, gate, head->task);
+}
+
 /* The run of `head`'s task ends in a wait. */
 static inline void links_suspend(struct unweave_head *head, bool leave)
 {
@@ -157,10 +169,8 @@ static inline void links_suspend(struct unweave_head *head, bool leave)
 	if (head->innermost &&
 	    (self->hot.gate != gate || emit_wants(self, head->task, UNWEAVE_KEYWORD_SUSPEND_STACK)))
 		emit_suspend_head(self, gate, leave ? RECORD_LEAVE : RECORD_SUSPEND, head);
-	else if (leave)
-		unweave_priv_leave(&self->hot, gate, head->task, NULL);
 	else
-		unweave_priv_suspend(&self->hot, gate, head->task);
+		links_suspend_silently(self, gate, head, leave);
 }
 
 /* `kind` is RECORD_APPEND, RECORD_LATE or RECORD_AWAIT; `by` awaits `task`. */

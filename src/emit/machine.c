@@ -10,12 +10,12 @@
 /* A run of a box. Boxes may be gone before it ends: they are only compared. */
 struct box_run {
 	struct links_run run;                /* its task is 0 once it has ended */
-	const struct unweave_box *box;       /* the one that is the task */
+	const struct unweave_box *box;       /* the one that is the task; NULL once it is done */
 	const struct unweave_box *current;   /* the one whose function runs */
-	const struct unweave_box *completed; /* the one whose awaiters may go on in here */
+	const struct unweave_box *completed; /* the last one that returned, and ... */
+	const struct unweave_link *awaiter;  /* ... the one that may go on in here then */
 	unsigned flags;                      /* UNWEAVE_RUN_* */
-	bool box_done;
-	enum unweave_status status; /* of the box, if it is done */
+	enum unweave_status status;          /* of `completed` */
 };
 
 /* The run that this thread is in, unless something of the other model is inside of it. */
@@ -33,16 +33,81 @@ static struct unweave_box *box_of(struct unweave_link *link)
 	return (struct unweave_box *)link;
 }
 
+static uint64_t task_of(const struct unweave_box *box)
+{
+	return __atomic_load_n(&box->head.task, __ATOMIC_ACQUIRE);
+}
+
+/* Nobody may look at the boxes from here on: others go on with them, and let them go. */
+static void hide(struct box_run *run)
+{
+	links_show(&run->run, (struct unweave_priv_view){.place = run->run.place});
+	run->current = NULL;
+}
+
 /* The run is over for its task, though its functions have not returned yet. */
 static void end_early(struct box_run *run)
 {
 	run->run.dispatch.task = 0;
+	run->current = NULL;
+	run->completed = NULL;
+}
+
+/* Nothing goes on any more in this run. */
+static void complete_run(struct box_run *run)
+{
+	unweave_task_complete(run->run.dispatch.task, run->status);
+	end_early(run);
+}
+
+/*
+ * Whose chain a box is part of, for those that come to await it later. Known as
+ * long as one session lasts: what happened between two of them nobody noted.
+ */
+static uint64_t under_of(const struct unweave_box *box)
+{
+	return __atomic_load_n(&box->under_epoch, __ATOMIC_ACQUIRE) == emit_epoch()
+		       ? __atomic_load_n(&box->under, __ATOMIC_ACQUIRE)
+		       : 0;
+}
+
+static void set_under(struct unweave_box *box, uint64_t task, uint32_t beside)
+{
+	__atomic_store_n(&box->under, task, __ATOMIC_RELAXED);
+	__atomic_store_n(&box->beside, beside, __ATOMIC_RELAXED);
+	__atomic_store_n(&box->under_epoch, emit_epoch(), __ATOMIC_RELEASE);
+}
+
+/* It is a task that waits for nobody. Most have always been: then there is nothing to write. */
+static void clear_under(struct unweave_box *box)
+{
+	if (box->under)
+		__atomic_store_n(&box->under, 0, __ATOMIC_RELEASE);
+}
+
+/* For a chain that is just being told. */
+static void set_all_under(struct unweave_link *link, uint64_t task, uint32_t beside)
+{
+	struct link_walk walk = {0};
+
+	if (unweave_priv_off(unweave_priv_gate()))
+		return;
+	for (; link; link = link_next(&walk, link))
+		set_under(box_of(link), task, beside);
 }
 
 static void make_task(struct unweave_box *box)
 {
-	box->head.task =
+	struct unweave_link *awaiter = __atomic_load_n(&box->link.awaiter, __ATOMIC_ACQUIRE);
+	uint64_t task =
 		links_new(box->site, UNWEAVE_MODEL_MACHINE, UNWEAVE_PARENT_CURRENT, &box->head);
+
+	__atomic_store_n(&box->head.task, task, __ATOMIC_SEQ_CST);
+	clear_under(box);
+	set_all_under(awaiter, task, 0);
+	/* Whoever came to await it just now may not have seen that there is a task to tell of. */
+	if (__atomic_load_n(&box->link.awaiter, __ATOMIC_SEQ_CST) != awaiter)
+		box->head.epoch = 0;
 }
 
 /* A task's box waits. Its run ends, if it is the one under way here; else it began unseen. */
@@ -60,82 +125,126 @@ static void begin_turn(struct unweave_head *head)
 	__atomic_store_n(&head->turn, head->turn | 1, __ATOMIC_RELEASE);
 }
 
-static void end_turn(struct unweave_head *head)
+/* Returns whether it was running. */
+static bool end_turn(struct unweave_head *head)
 {
-	__atomic_store_n(&head->turn, head->turn + (head->turn & 1), __ATOMIC_RELEASE);
+	bool running = head->turn & 1;
+
+	__atomic_store_n(&head->turn, head->turn + running, __ATOMIC_RELEASE);
+	return running;
+}
+
+/* The box stops to wait. What is left of the chain that went on in here goes with it. */
+static void stop(struct unweave_box *box)
+{
+	struct box_run *run = innermost_run();
+	bool running = end_turn(&box->head);
+
+	if (running && box->head.task)
+		suspend_task(box, run);
+	else if (run && run->current == box)
+		complete_run(run);
 }
 
 void unweave_box_suspend(struct unweave_box *box)
 {
-	end_turn(&box->head);
+	/* Before the run that it went on in is over: that is where it comes from. */
 	if (!box->head.task)
 		make_task(box);
-	else
-		suspend_task(box, innermost_run());
+	stop(box);
 }
 
 /* Whoever awaits a task that is done: the chain that it had, as it turns out now. */
-static void await_late(struct unweave_box *box, struct unweave_box *child)
+static void tell_late(struct unweave_box *box, struct unweave_box *child, bool first)
 {
-	if (!child->head.task)
+	uint64_t task = task_of(child);
+
+	if (!task)
+		task = under_of(child);
+	if (!task)
 		return;
-	if (child->link.awaiter) {
-		links_append(RECORD_AWAIT, child->head.task, box->head.task, &box->link);
-		return;
-	}
-	child->link.awaiter = &box->link;
-	links_append(RECORD_LATE, child->head.task, box->head.task, &child->link);
+	if (first)
+		links_append(RECORD_LATE, task, box->head.task, &child->link);
+	else
+		links_append(RECORD_AWAIT, task, box->head.task, &box->link);
+}
+
+/* The task's chain goes on with the box, or somebody else has that place already. */
+static void tell(uint64_t task, struct unweave_box *box, bool first)
+{
+	if (task && task != box->head.task)
+		links_append(first ? RECORD_APPEND : RECORD_AWAIT, task, box->head.task,
+			     &box->link);
+}
+
+/* Makes the box the one that goes on after `child`, unless there is one. */
+static bool link_to(struct unweave_box *box, struct unweave_box *child)
+{
+	struct unweave_link *none = NULL;
+
+	return __atomic_compare_exchange_n(&child->link.awaiter, &none, &box->link, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 {
-	uint64_t task = __atomic_load_n(&child->head.task, __ATOMIC_ACQUIRE);
-	uint64_t under = __atomic_load_n(&child->under, __ATOMIC_ACQUIRE);
-	unsigned kind = child->link.awaiter ? RECORD_AWAIT : RECORD_APPEND;
+	uint64_t task = task_of(child), under = under_of(child);
+	bool first, beside;
 
-	if (__atomic_load_n(&child->done, __ATOMIC_ACQUIRE)) {
-		await_late(box, child);
+	if (box->head.task)
+		unweave_task_waits(box->head.task, UNWEAVE_WAIT_TASK, task ? task : under);
+	stop(box);
+	/* Parents that come meanwhile are told to the task that it waits for. */
+	box->head.epoch = 0;
+	first = link_to(box, child);
+	if (__atomic_load_n(&child->done, __ATOMIC_SEQ_CST)) {
+		tell_late(box, child, first);
 		return;
 	}
-	__atomic_store_n(&box->under, task ? task : under, __ATOMIC_RELEASE);
-	end_turn(&box->head);
-	if (box->head.task) {
-		unweave_task_waits(box->head.task, UNWEAVE_WAIT_TASK, box->under);
-		suspend_task(box, innermost_run());
-	}
-	if (kind == RECORD_APPEND)
-		__atomic_store_n(&child->link.awaiter, &box->link, __ATOMIC_RELEASE);
-	if (task)
-		links_append(kind, task, box->head.task, &box->link);
+	/* Only now that it is linked: a child that becomes a task meanwhile looks for that. */
+	task = __atomic_load_n(&child->head.task, __ATOMIC_SEQ_CST);
+	under = under_of(child);
+	beside = !first || (under && child->beside);
+	tell(task, box, first);
 	/* It waits itself: the chain of what it waits for goes on with this box too. */
-	if (under && under != task)
-		links_append(kind, under, box->head.task, &box->link);
+	if (under != task)
+		tell(under, box, !beside);
+	set_all_under(&box->link, under ? under : task, beside);
 }
 
-/* The function that ran has returned, and the box may go any time now. */
-static void complete_current(struct box_run *run, struct unweave_box *box,
+void unweave_box_await_late(struct unweave_box *box, struct unweave_box *child)
+{
+	tell_late(box, child, link_to(box, child));
+}
+
+void unweave_box_watch(struct unweave_box *box, struct unweave_box *child)
+{
+	uint64_t task = task_of(child);
+
+	tell(task ? task : under_of(child), box, false);
+}
+
+/* The function that ran in `run` has returned, and the box may go any time now. */
+static void complete_current(struct box_run *run, const struct unweave_box *box,
 			     enum unweave_status status)
 {
-	struct unweave_link *awaiter = box->link.awaiter;
-	uint64_t task = run->run.dispatch.task;
+	struct unweave_link *awaiter = __atomic_load_n(&box->link.awaiter, __ATOMIC_ACQUIRE);
 
 	if (status == UNWEAVE_OK)
 		links_frame_complete(&run->run);
 	else
-		unweave_frame_unwind(task, 1, awaiter != NULL);
-	links_show(&run->run, links_view(&box->link, run->run.place, false));
+		unweave_frame_unwind(run->run.dispatch.task, 1, awaiter != NULL);
+	hide(run);
 	links_advance(&run->run, 1);
-	run->current = NULL;
+	/* It may be in use again, for a call that goes on in here. */
+	if (run->box == box)
+		run->box = NULL;
 	run->completed = box;
-	if (run->box != box)
-		return;
-	run->box_done = true;
+	run->awaiter = awaiter;
 	run->status = status;
 	/* Nothing goes on in this run that is not a task itself. */
-	if (!awaiter || box_of(awaiter)->head.task) {
-		unweave_task_complete(task, status);
-		end_early(run);
-	}
+	if (!awaiter || task_of(box_of(awaiter)))
+		complete_run(run);
 }
 
 void unweave_box_complete(struct unweave_box *box, enum unweave_status status)
@@ -143,22 +252,21 @@ void unweave_box_complete(struct unweave_box *box, enum unweave_status status)
 	struct box_run *run = innermost_run();
 
 	end_turn(&box->head);
+	/* First, so that who links itself from here on knows that it is late. */
+	__atomic_store_n(&box->done, 1, __ATOMIC_SEQ_CST);
 	if (run && run->current == box)
 		complete_current(run, box, status);
 	else if (box->head.task)
 		unweave_task_complete(box->head.task, status);
-	__atomic_store_n(&box->done, 1, __ATOMIC_RELEASE);
 }
 
 /* The task is done with its run, unless its box said so, or waits without a word. */
 static void finish_run(struct box_run *run)
 {
-	uint64_t task = run->run.dispatch.task;
-
-	if (task && run->box_done)
-		unweave_task_complete(task, run->status);
-	else if (task)
-		unweave_task_suspend(task);
+	if (run->run.dispatch.task && run->completed)
+		complete_run(run);
+	else if (run->run.dispatch.task)
+		unweave_task_suspend(run->run.dispatch.task);
 	links_end(&run->run);
 }
 
@@ -167,17 +275,16 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 	struct box_run run;
 
 	begin_turn(&box->head);
-	box->under = 0;
 	if (unweave_priv_off(unweave_priv_gate())) {
 		box->link.go(&box->link, NULL);
 		return;
 	}
+	clear_under(box);
 	if (!box->head.task)
 		make_task(box);
 	run.box = box;
 	run.current = box;
 	run.completed = NULL;
-	run.box_done = false;
 	run.flags = flags;
 	links_begin(&run.run, &box->head, UNWEAVE_MODEL_MACHINE, true);
 	links_frame_resume(&run.run, true);
@@ -188,23 +295,20 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 /* One function more of a run that is under way. */
 static void continue_in(struct box_run *run, struct unweave_box *box)
 {
-	const struct unweave_box *completed = run->completed;
-
 	run->current = box;
 	run->completed = NULL;
-	box->under = 0;
+	set_under(box, run->run.dispatch.task, 0);
 	links_show(&run->run, links_view(&box->link, run->run.place, true));
 	links_frame_resume(&run->run, false);
 	links_go(&run->run, &box->link, NULL);
-	run->current = NULL;
-	run->completed = completed;
 }
 
 void unweave_box_continue(struct unweave_box *box, const struct unweave_box *child)
 {
 	struct box_run *run = innermost_run();
 
-	if (run && !box->head.task && child && run->completed == child)
+	if (run && !box->head.task && child && run->completed == child &&
+	    run->awaiter == &box->link)
 		continue_in(run, box);
 	else
 		unweave_box_run(box, 0);

@@ -416,6 +416,20 @@ static void replay(struct emit_thread *self, struct emit_stream *stream, uint64_
 	emit_publish(stream, frames_store(at + 2, &frames, &plan));
 }
 
+/* Which chains can be followed from here on: RECORD_RESET_* bits. */
+static unsigned told_stacks(const struct emit_thread *self)
+{
+	unsigned told = 0;
+
+	for (unsigned model = 0; model < 2; model++) {
+		if (emit_wants(self, model, UNWEAVE_KEYWORD_RESUME_STACK))
+			told |= RECORD_RESET_RESUME_STACKS << model;
+		if (emit_wants(self, model, UNWEAVE_KEYWORD_SUSPEND_STACK))
+			told |= RECORD_RESET_SUSPEND_STACKS << model;
+	}
+	return told;
+}
+
 void emit_reset(struct emit_thread *self, struct emit_stream *stream, enum unweave_reset why)
 {
 	const struct unweave_priv_nest *nest = self->hot.nest;
@@ -425,7 +439,8 @@ void emit_reset(struct emit_thread *self, struct emit_stream *stream, enum unwea
 	unsigned left = 0;
 
 	emit_stamp(at, RECORD_RESET);
-	emit_store(at + 1, self->revision << 8 | (nested ? RECORD_RESET_NEST : 0) | why);
+	emit_store(at + 1, self->revision << 8 | (nested ? RECORD_RESET_NEST : 0) |
+				   told_stacks(self) | why);
 	emit_publish(stream, at + 2);
 	if (stream == &self->aside)
 		return;

@@ -136,6 +136,19 @@ struct config_copy {
 	uint32_t policy;
 };
 
+/* A stack is asked for with the event that carries it. */
+static uint64_t with_carriers(uint64_t keywords)
+{
+	const uint64_t carriers = UNWEAVE_KEYWORDS_BOTH(
+		UNWEAVE_KEYWORD_CREATE | UNWEAVE_KEYWORD_RESUME | UNWEAVE_KEYWORD_SUSPEND);
+
+	_Static_assert(UNWEAVE_KEYWORD_CREATE << 8 == UNWEAVE_KEYWORD_CREATE_STACK &&
+			       UNWEAVE_KEYWORD_RESUME << 8 == UNWEAVE_KEYWORD_RESUME_STACK &&
+			       UNWEAVE_KEYWORD_SUSPEND << 8 == UNWEAVE_KEYWORD_SUSPEND_STACK,
+		       "each carrier is eight bits below its stack");
+	return keywords | (keywords >> 8 & carriers);
+}
+
 /* The config as of one revision: read again if it changed in between. */
 static struct config_copy copy_config(const struct arena_config *config)
 {
@@ -144,7 +157,8 @@ static struct config_copy copy_config(const struct arena_config *config)
 	do {
 		/* Pairs with E. */
 		copy.gate = __atomic_load_n(&config->hot.gate, __ATOMIC_ACQUIRE);
-		copy.keywords = atomic_load_explicit(&config->keywords, memory_order_relaxed);
+		copy.keywords = with_carriers(
+			atomic_load_explicit(&config->keywords, memory_order_relaxed));
 		copy.off_revision =
 			atomic_load_explicit(&config->off_revision, memory_order_relaxed);
 		copy.policy = atomic_load_explicit(&config->policy, memory_order_relaxed);
@@ -208,10 +222,11 @@ uint64_t emit_adopt(struct emit_thread *self)
 	self->ready = ready ? ready : 1;
 	if (config.gate >> 8 == self->revision)
 		return config.gate;
-	/* While the session was off, runs began and ended unseen. */
-	if (self->revision < config.off_revision) {
+	/* While the session was off, runs began and ended unseen; but for those that are shown. */
+	if (self->revision <= config.off_revision) {
 		forget_nest(self->hot.nest);
-		dispatch_refill_nest(self->hot.nest);
+		if ((config.gate & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_OFF)
+			dispatch_refill_nest(self->hot.nest);
 		self->stamped = false;
 	}
 	self->revision = config.gate >> 8;

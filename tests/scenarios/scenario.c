@@ -11,7 +11,7 @@
 #include "trace/reader.h"
 
 #define STREAMS_MAX 4096u
-#define DUMP_MOST 2000u
+#define DUMP_MOST 400u
 
 static char folder[64];
 static char path[96];
@@ -78,6 +78,20 @@ static void add_event(struct scenario *scenario, const struct unweave_event *eve
 		scenario->lost += event->value;
 }
 
+/* Where frames are recorded, a RESUME says by itself that the innermost one goes on. */
+static void add_first_frame(struct scenario *scenario, const struct unweave_event *resume)
+{
+	uint64_t keywords = scenario->keywords >> (resume->task & 1) * 32;
+	struct unweave_event event = *resume;
+
+	if (resume->kind != UNWEAVE_EVENT_RESUME || !(keywords & UNWEAVE_KEYWORD_FRAME_RESUME))
+		return;
+	event.kind = UNWEAVE_EVENT_FRAME_RESUME;
+	event.stack = NULL;
+	add_event(scenario, &event);
+	scenario->implied++;
+}
+
 static void add_threads(struct scenario *scenario, const struct reader *reader)
 {
 	scenario->thread_count = reader_thread_count(reader);
@@ -107,15 +121,19 @@ static void read_events(struct scenario *scenario)
 
 	if (r < 0)
 		die(path, diag.text);
-	while ((r = reader_next(reader, &event, &diag)) == 0)
+	scenario->keywords = reader_summary(reader)->session.keywords;
+	while ((r = reader_next(reader, &event, &diag)) == 0) {
 		add_event(scenario, &event);
+		add_first_frame(scenario, &event);
+	}
 	if (r < 0)
 		die(path, diag.text);
 	add_threads(scenario, reader);
 	for (int i = 0; i <= UNWEAVE_LOSS_DAMAGE; i++)
 		scenario->lost_outside += reader_lost_outside(reader, (enum unweave_loss)i);
 	scenario->closed = reader_summary(reader)->closed;
-	scenario->keywords = reader_summary(reader)->session.keywords;
+	scenario->pid = reader_summary(reader)->session.pid;
+	scenario->ticks_per_s = reader_summary(reader)->session.ticks_per_s;
 	reader_free(reader);
 }
 
@@ -257,6 +275,44 @@ bool scenario_has_only(const struct scenario *scenario, uint32_t kinds)
 		if (leaks >> kind & 1)
 			printf("# %s was not asked for\n", kind_name(kind));
 	return leaks == 0;
+}
+
+#define NEST_MOST 64u
+
+static bool thread_nests(const struct scenario *scenario, uint32_t thread)
+{
+	uint64_t nest[NEST_MOST];
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < scenario->count; i++) {
+		const struct unweave_event *event = &scenario->scenes[i].event;
+
+		if (event->thread != thread || event->flags & UNWEAVE_EVENT_ASIDE)
+			continue;
+		if (event->kind == UNWEAVE_EVENT_RESET)
+			depth = 0;
+		if (event->kind == UNWEAVE_EVENT_RESUME || event->kind == UNWEAVE_EVENT_REPLAY)
+			nest[depth++ % NEST_MOST] = event->task;
+		if (event->kind != UNWEAVE_EVENT_SUSPEND && event->kind != UNWEAVE_EVENT_COMPLETE)
+			continue;
+		if (depth == 0 || nest[(depth - 1) % NEST_MOST] != event->task) {
+			printf("# event %zu ends task %" PRIu64 ", which is not innermost\n", i,
+			       event->task);
+			return false;
+		}
+		depth--;
+	}
+	if (depth)
+		printf("# thread %" PRIu32 " ends %" PRIu32 " deep\n", thread, depth);
+	return depth == 0;
+}
+
+bool scenario_nests(const struct scenario *scenario)
+{
+	for (size_t i = 0; i < scenario->thread_count; i++)
+		if (!thread_nests(scenario, scenario->threads[i].thread))
+			return false;
+	return true;
 }
 
 bool scenario_is_whole(const struct scenario *scenario)

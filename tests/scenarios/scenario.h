@@ -63,9 +63,12 @@ struct scenario {
 	size_t thread_count;
 	struct scene_blocks blocks;
 	uint64_t faults; /* of the file */
+	size_t implied;  /* of the scenes: the first frames of runs, which no event stands for */
 	uint64_t lost;
 	uint64_t lost_outside; /* of no known thread */
-	uint64_t keywords;     /* as the file says the session began with */
+	uint64_t keywords;     /* of the session, as the file last says */
+	uint64_t pid;
+	uint64_t ticks_per_s;
 	bool closed;
 };
 
@@ -101,6 +104,11 @@ bool scenario_is_sequence(const struct scenario *scenario, uint64_t task, uint32
 			  const enum unweave_event_kind *expected, size_t count);
 /* Whether no kind but these, and those that are always there, was recorded. */
 bool scenario_has_only(const struct scenario *scenario, uint32_t kinds);
+/*
+ * Whether the runs of each thread nest: what ends is always the innermost that was
+ * resumed or replayed, and at the end nothing is left open. Says what is not so.
+ */
+bool scenario_nests(const struct scenario *scenario);
 /* Whether the file is whole: closed, nothing lost, no fault. */
 bool scenario_is_whole(const struct scenario *scenario);
 const struct scene_thread *scenario_thread(const struct scenario *scenario, uint32_t thread);

@@ -479,8 +479,38 @@ static void a_task_that_changes_threads_keeps_its_chain(void)
 	CHECK_EQ(wrong, 0);
 }
 
+/* In between it had other frames, which nobody was told of. */
+static void frames_are_not_kept_from_before_a_time_without_stacks(void)
+{
+	static const uint64_t before[] = {0xa, 0xb}, unseen[] = {0xc, 0xd}, after[] = {0xe};
+	const struct seen *seen;
+	uint64_t task;
+
+	collect_begin(0);
+	task = unweave_task_new(NULL, CHAIN, 0, NULL);
+	unweave_task_resume(task);
+	unweave_task_suspend_stack(task, &(struct unweave_stack){before, NULL, 2, 0});
+	CHECK_EQ(unweave_set_keywords(UNWEAVE_KEYWORDS_TASKS), 0);
+	unweave_task_resume(task);
+	unweave_task_suspend_stack(task, &(struct unweave_stack){unseen, NULL, 2, 0});
+	CHECK_EQ(unweave_set_keywords(UNWEAVE_KEYWORDS_FULL), 0);
+	unweave_task_resume(task);
+	unweave_task_suspend_stack(task, &(struct unweave_stack){after, NULL, 1, 1});
+	unweave_stop();
+	CHECK_EQ(collect_nth(UNWEAVE_EVENT_SUSPEND, 0)->frame_count, 2);
+	CHECK_EQ(collect_nth(UNWEAVE_EVENT_RESUME, 1)->frame_count, 0);
+	CHECK_EQ(collect_nth(UNWEAVE_EVENT_SUSPEND, 1)->frame_count, 0);
+	CHECK_EQ(collect_nth(UNWEAVE_EVENT_RESUME, 2)->frame_count, 0);
+	seen = collect_nth(UNWEAVE_EVENT_SUSPEND, 2);
+	CHECK_EQ(seen->frame_count, 2);
+	CHECK_EQ(seen->frames[0].address, 0xe);
+	CHECK_EQ(seen->frames[1].kind, UNWEAVE_FRAME_OMITTED);
+	CHECK_EQ(seen->frames[1].address, 1);
+}
+
 int main(void)
 {
+	RUN(frames_are_not_kept_from_before_a_time_without_stacks);
 	RUN(the_table_of_chains_finds_what_was_put_there);
 	RUN(a_chain_is_followed_over_any_suspensions_and_appends);
 	RUN(of_a_stack_too_long_for_a_record_both_ends_are_kept);
