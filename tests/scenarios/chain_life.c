@@ -215,7 +215,7 @@ static void RuntimeAsync_KeywordGatekeeping(void)
 }
 
 /* The keyword of a stack alone is no reason to leave a run open: it stands for its event too. */
-static void RuntimeAsync_KeywordGatekeeping_StacksAlone(void)
+static void the_keyword_of_a_stack_alone_brings_its_event(void)
 {
 	static const struct gate gates[] = {
 		{UNWEAVE_KEYWORD_CREATE_STACK, KIND(CREATE)},
@@ -274,7 +274,7 @@ int main(void)
 	SCENARIO(RuntimeAsync_CreateAsyncCallstackEmittedOnFirstAwait);
 	SCENARIO(RuntimeAsync_NoEventsWhenDisabled);
 	SCENARIO(RuntimeAsync_KeywordGatekeeping);
-	SCENARIO(RuntimeAsync_KeywordGatekeeping_StacksAlone);
+	RUN(the_keyword_of_a_stack_alone_brings_its_event);
 	SCENARIO(RuntimeAsync_ConfigureAwaitFalse);
 	return check_done();
 }
