@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State machines and what else a thread is inside of: chains, other executors. */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
 #include "machine_checks.h"
 #include "machine_load.h"
@@ -192,10 +194,100 @@ static void every_task_of_a_busy_program_is_created_and_completed_once(void)
 	scenario_forget(&scenario);
 }
 
+static uint32_t seen_after_end;
+
+static int looks_after_its_end(struct unweave_link *link, void *context)
+{
+	struct async *me = async_of(link);
+	uint64_t addresses[4], task;
+
+	(void)context;
+	if (me->step++ == 0 && async_yield(me, me->data, 0))
+		return 0;
+	async_end(me, UNWEAVE_OK, 0);
+	seen_after_end += unweave_here(&task, addresses, NULL, 4);
+	return 0;
+}
+
+static int awaits_that(struct unweave_link *link, void *context)
+{
+	struct async *me = async_of(link);
+
+	(void)context;
+	if (me->step++ == 0) {
+		me->callee = async_call(looks_after_its_end, me->data);
+		if (async_await(me, me->callee, 0))
+			return 0;
+	}
+	async_drop(me->callee);
+	return async_end(me, UNWEAVE_OK, 0);
+}
+
+/* It is on the stack still, but its box and its awaiter's are gone. */
+static void nothing_is_seen_of_functions_that_have_ended(void)
+{
+	struct executor *executor = executor_new(0);
+	struct scenario scenario;
+
+	scenario_begin(0);
+	async_drop(async_call(awaits_that, executor));
+	executor_free(executor);
+	scenario_end(&scenario);
+	CHECK_EQ(scenario_count(&scenario, 0, FRAME_COMPLETE), 2);
+	CHECK_EQ(seen_after_end, 0);
+	scenario_forget(&scenario);
+}
+
+static atomic_uint looks, tasks_seen, frames_seen, strangers;
+
+static bool is_known(uint64_t address)
+{
+	return address == (uintptr_t)waits_a_little || address == (uintptr_t)shares ||
+	       address == (uintptr_t)does_something || address == (uintptr_t)starts_many;
+}
+
+/* At whatever instruction: where is this thread? */
+static void look(int signal)
+{
+	uint64_t addresses[16], task;
+	uint32_t count = unweave_here(&task, addresses, NULL, 16);
+
+	(void)signal;
+	atomic_fetch_add(&looks, 1);
+	atomic_fetch_add(&tasks_seen, task != 0);
+	for (uint32_t i = 0; i < count && i < 16; i++) {
+		atomic_fetch_add(&frames_seen, 1);
+		atomic_fetch_add(&strangers, !is_known(addresses[i]));
+	}
+}
+
+/* Boxes come and go under its eyes; what it follows must still be there. */
+static void a_signal_handler_may_look_at_any_time(void)
+{
+	struct itimerval every = {.it_interval = {.tv_usec = 500}, .it_value = {.tv_usec = 500}};
+	struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
+	struct scenario scenario;
+
+	sigaction(SIGPROF, &action, NULL);
+	scenario_begin_with(UNWEAVE_KEYWORD_CREATE, UNWEAVE_POLICY_BLOCK, 0);
+	setitimer(ITIMER_PROF, &every, NULL);
+	for (int i = 0; i < 20; i++)
+		run_load(1000);
+	setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
+	scenario_end(&scenario);
+	CHECK(atomic_load(&looks) > 10);
+	CHECK(atomic_load(&tasks_seen) > 0);
+	CHECK(atomic_load(&frames_seen) > 0);
+	CHECK_EQ(atomic_load(&strangers), 0);
+	scenario_forget(&scenario);
+}
+
 int main(void)
 {
 	SCENARIO(both_models_nest_in_each_other_three_deep);
 	SCENARIO(a_function_hops_from_one_executor_to_another);
 	SCENARIO(every_task_of_a_busy_program_is_created_and_completed_once);
+	SCENARIO(nothing_is_seen_of_functions_that_have_ended);
+	SCENARIO(a_signal_handler_may_look_at_any_time);
 	return check_done();
 }
