@@ -24,7 +24,7 @@
 #define MEMFD_LOWEST 100          /* out of the way of programs that count on low numbers */
 #define TABLE_RESERVED (1u << 14) /* slots, where all of them must have memory from the start */
 
-uint32_t place_chunks_wanted;
+_Atomic uint32_t place_chunks_wanted;
 
 /* The file's name and its directory, to take it away again. */
 static char file_path[256];

@@ -22,7 +22,7 @@ struct place {
 };
 
 /* Most chunks that a session may ask for; before the arena is made. 0: the default. */
-extern uint32_t place_chunks_wanted;
+extern _Atomic uint32_t place_chunks_wanted;
 
 /* Where the task table is, after the pool. */
 static inline uint64_t place_tasks_at(const struct place *place)

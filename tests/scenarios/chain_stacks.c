@@ -179,7 +179,7 @@ static int shrinks_1(struct unweave_link *link, void *context)
 		me->at = 1;                                                                        \
 		task_yield(task);                                                                  \
 		return frame_wait(me, task);                                                       \
-	case 1:                                                                                    \
+	case 1:;                                                                                   \
 		ASYNC_END();                                                                       \
 	}
 
