@@ -2,6 +2,7 @@
 /* The slots of the task table: who has which, among threads, signal handlers and processes. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 
 #include "collect.h"
@@ -93,6 +94,52 @@ static void more_tasks_than_the_table_has_room_for(void)
 static void a_full_table_is_counted_and_the_program_goes_on(void)
 {
 	in_child(more_tasks_than_the_table_has_room_for, "300");
+}
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit = {bytes, bytes};
+
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void live_with_a_smaller_table(void)
+{
+	limit_files(64 << 20);
+	end_task(new_task());
+	CHECK_EQ(the_table().max, TABLE_FEW);
+	CHECK_EQ(emit_process.control->tasks_lost, 0);
+}
+
+static void live_without_a_table(void)
+{
+	uint64_t task, other;
+
+	limit_files(ARENA_POOL_AT + ARENA_POOL_LIMIT);
+	task = new_task();
+	other = new_task();
+	CHECK(task && task != other);
+	CHECK_EQ(the_table().max, 0);
+	CHECK_EQ(emit_process.control->tasks_lost, 2);
+	unweave_task_name(task, "nowhere");
+	unweave_task_waits(task, UNWEAVE_WAIT_IO, 1);
+	collect_begin(0);
+	for (int i = 0; i < 10; i++) {
+		unweave_task_resume(task);
+		unweave_task_wake(task, UNWEAVE_SOURCE_TASK);
+		unweave_task_leave(task, NULL);
+	}
+	end_task(task);
+	unweave_stop();
+	CHECK_EQ(collect_count(UNWEAVE_EVENT_SUSPEND), 10);
+	CHECK_EQ(collect_count(UNWEAVE_EVENT_COMPLETE), 1);
+	end_task(other);
+}
+
+static void where_there_is_no_room_the_table_is_smaller_or_missing(void)
+{
+	in_child(live_with_a_smaller_table, NULL);
+	in_child(live_without_a_table, NULL);
 }
 
 /* Tasks on their way from those who create them to those who complete them. */
@@ -455,6 +502,7 @@ int main(void)
 {
 	RUN(a_million_tasks_can_live_at_once);
 	RUN(a_full_table_is_counted_and_the_program_goes_on);
+	RUN(where_there_is_no_room_the_table_is_smaller_or_missing);
 	RUN(slots_are_used_again_by_all_threads_and_ids_are_not);
 	RUN(a_reader_never_mixes_two_tasks_of_one_slot);
 	RUN(a_thread_that_ends_gives_its_slots_back);
