@@ -101,6 +101,8 @@ struct unweave_event {
 #define UNWEAVE_EVENT_TIME_UNKNOWN 2u
 /* Of an APPEND: somebody awaited the task after it had completed. */
 #define UNWEAVE_EVENT_LATE 4u
+/* Of a TASK, or a NAME: so it was when the session began, and no thread said it just now. */
+#define UNWEAVE_EVENT_BEFORE 8u
 
 #ifdef __cplusplus
 }

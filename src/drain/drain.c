@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arena/clock.h"
+#include "drain/census.h"
 #include "drain/sites.h"
 #include "util/cleanup.h"
 #include "util/merge.h"
@@ -34,9 +35,10 @@ struct drain {
 	struct stream_shop shop;
 	struct watch *watches; /* one for each line */
 	struct merge merge;    /* the streams that have something at hand */
+	struct census census;  /* of the tasks that were there before */
 	bool adopting;         /* what is there is ours: see drain_new() */
-	uint32_t threads;
-	uint32_t sites_seen; /* bytes of names that were told */
+	uint32_t threads;      /* and the census, if it had anything to tell */
+	uint32_t sites_seen;   /* bytes of names that were told */
 	uint64_t looked_after;
 	bool program_ended;
 	bool stopped;
@@ -166,6 +168,21 @@ static void begin_session(struct drain *drain, const struct drain_options *optio
 	drain->shop.session = publish_config(drain, keywords, mode_of(keywords));
 }
 
+static int tell_census(struct drain *drain, bool ended)
+{
+	return drain->sink.thread(drain->sink.data, drain->census.stream.thread, 0, "(live tasks)",
+				  ended);
+}
+
+/* What the census has to tell looks like a thread of its own, if there is anything. */
+static int introduce_census(void *data, struct stream *stream)
+{
+	struct drain *drain = data;
+
+	stream->thread = ++drain->threads;
+	return tell_census(drain, false);
+}
+
 int drain_new(struct drain **ret, struct attachment *attachment,
 	      const struct drain_options *options, const struct drain_sink *sink, struct diag *diag)
 {
@@ -191,6 +208,10 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	if (r < 0)
 		return r;
 	begin_session(drain, options);
+	/* After that: who comes in between is in the table as well as in the records. */
+	r = census_begin(&drain->census, &drain->shop, introduce_census, drain);
+	if (r < 0)
+		return r;
 	*ret = take(drain);
 	return 0;
 }
@@ -204,6 +225,7 @@ struct drain *drain_free(struct drain *drain)
 			stream_close(&drain->watches[i].streams[s], &drain->shop);
 	free(drain->watches);
 	merge_fini(&drain->merge);
+	census_fini(&drain->census);
 	stream_shop_fini(&drain->shop);
 	free(drain);
 	return NULL;
@@ -392,6 +414,22 @@ static int visit_all(struct drain *drain, bool gone, bool look_after, bool last)
 	return taken < INT_MAX ? (int)taken : INT_MAX;
 }
 
+static int go_on_with_census(struct drain *drain, bool last)
+{
+	struct census *census = &drain->census;
+	int r = 0;
+
+	if (census_is_over(census))
+		return 0;
+	do {
+		r = census_step(census, &drain->shop);
+	} while (last && r >= 0 && !census_is_over(census));
+	if (r < 0 || !census_is_over(census) || !census->stream.thread)
+		return r;
+	r = drain->sink.end(drain->sink.data, &census->stream);
+	return r < 0 ? r : tell_census(drain, true);
+}
+
 static int pass(struct drain *drain, bool last)
 {
 	uint64_t now = clock_monotonic();
@@ -406,6 +444,8 @@ static int pass(struct drain *drain, bool last)
 	/* Asked before the streams are read: what a dead program wrote is all there then. */
 	gone = !attach_is_alive(drain->attachment);
 	r = sites_tell(drain->attachment, &drain->sites_seen, drain->sink.site, drain->sink.data);
+	if (r >= 0)
+		r = go_on_with_census(drain, gone || last);
 	if (r >= 0)
 		r = visit_all(drain, gone, look_after, last);
 	if (gone)
@@ -457,7 +497,7 @@ struct drain_totals drain_totals(const struct drain *drain)
 		.reentries =
 			atomic_load(&control->reentries) - atomic_load(&session->reentries_told),
 		.damaged = drain->shop.damaged,
-		.threads = drain->threads,
+		.threads = drain->threads - (drain->census.stream.thread != 0),
 		.program_ended = drain->program_ended,
 		.replaced = atomic_load(&control->life) == ARENA_REPLACED,
 	};

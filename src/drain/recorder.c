@@ -147,8 +147,8 @@ static int write_block(struct outlet *outlet, const struct block *block, const u
 {
 	struct recorder *recorder = outlet->recorder;
 	struct arena_control *control = recorder->attachment->control;
-	struct arena_line *line = &arena_lines(control)[outlet->which / ARENA_STREAMS];
 	uint64_t next = block->number + block->events;
+	uint64_t line = outlet->which / ARENA_STREAMS;
 	int r = writer_prepare(recorder->writer, block, payload);
 
 	/* That blocks were refused is said where others find room again, or at the very end. */
@@ -158,12 +158,17 @@ static int write_block(struct outlet *outlet, const struct block *block, const u
 							     : RESERVE_BYTES);
 	if (r < 0)
 		return r;
+	/* The census has no line: whoever comes after us takes one of its own. */
+	if (line >= ARENA_LINES)
+		return writer_commit(recorder->writer, NULL);
 	atomic_store(&control->session.pending_stream, outlet->which);
 	atomic_store(&control->session.pending_number, next);
 	atomic_store(&control->session.pending_end, writer_bytes_after(recorder->writer));
 	r = writer_commit(recorder->writer, NULL);
 	if (r >= 0)
-		atomic_store(&line->streams[outlet->which % ARENA_STREAMS].written, next);
+		atomic_store(
+			&arena_lines(control)[line].streams[outlet->which % ARENA_STREAMS].written,
+			next);
 	atomic_store(&control->session.pending_end, 0);
 	return r;
 }

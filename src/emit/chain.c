@@ -85,14 +85,14 @@ static enum unweave_step suspend_run(struct links_run *run, struct unweave_chain
 	join(chain);
 	links_suspend(&chain->head, flags & UNWEAVE_RUN_LEAVE);
 	links_end(run);
-	chain->head.turn++;
+	head_end_turn(&chain->head);
 	return UNWEAVE_STEP_SUSPENDED;
 }
 
 static enum unweave_step complete_run(struct links_run *run, struct unweave_chain *chain,
 				      enum unweave_step step)
 {
-	chain->head.turn++;
+	head_end_turn(&chain->head);
 	unweave_task_complete(run->dispatch.task, status_of(step));
 	links_end(run);
 	return step;
@@ -162,7 +162,7 @@ static __attribute__((noinline)) enum unweave_step run_seen(struct unweave_chain
 
 static enum unweave_step complete_plainly(struct unweave_chain *chain, enum unweave_step step)
 {
-	chain->head.turn++;
+	head_end_turn(&chain->head);
 	unweave_task_complete(chain->head.task, status_of(step));
 	return step;
 }
@@ -185,7 +185,7 @@ void unweave_chain_start(struct unweave_chain *chain, struct unweave_site *site,
 
 enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
 {
-	chain->head.turn++;
+	head_begin_turn(&chain->head);
 	if (!unweave_priv_off(unweave_priv_gate()))
 		return run_seen(chain, flags);
 	if (chain->fault && !catch_plainly(chain))
@@ -197,7 +197,7 @@ enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
 		settle_fault(chain, step);
 		if (step == UNWEAVE_STEP_SUSPENDED) {
 			join(chain);
-			chain->head.turn++;
+			head_end_turn(&chain->head);
 			return step;
 		}
 		if (step != UNWEAVE_STEP_DONE && !catch_plainly(chain))

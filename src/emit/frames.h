@@ -34,6 +34,22 @@ struct emit_frames frames_of_links(struct unweave_link *innermost, uint32_t coun
 /* What the recorder was not told of a task's chain in this epoch. */
 struct emit_frames frames_of_head(struct unweave_head *head, uint32_t epoch);
 
+/*
+ * A run of the task begins, or ends: for who reads the chain from outside. All
+ * changes of the chain lie between an odd turn and the next even one.
+ */
+static inline void head_begin_turn(struct unweave_head *head)
+{
+	__atomic_store_n(&head->turn, head->turn | 1, __ATOMIC_RELAXED);
+	/* The turn, before what the run changes. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void head_end_turn(struct unweave_head *head)
+{
+	__atomic_store_n(&head->turn, head->turn + (head->turn & 1), __ATOMIC_RELEASE);
+}
+
 /* What a view shows, all of it. */
 struct emit_frames frames_of_view(const struct unweave_priv_view *view);
 

@@ -120,17 +120,12 @@ static void suspend_task(struct unweave_box *box, struct box_run *run)
 		end_early(run);
 }
 
-static void begin_turn(struct unweave_head *head)
-{
-	__atomic_store_n(&head->turn, head->turn | 1, __ATOMIC_RELEASE);
-}
-
 /* Returns whether it was running. */
 static bool end_turn(struct unweave_head *head)
 {
 	bool running = head->turn & 1;
 
-	__atomic_store_n(&head->turn, head->turn + running, __ATOMIC_RELEASE);
+	head_end_turn(head);
 	return running;
 }
 
@@ -274,7 +269,7 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 {
 	struct box_run run;
 
-	begin_turn(&box->head);
+	head_begin_turn(&box->head);
 	if (unweave_priv_off(unweave_priv_gate())) {
 		box->link.go(&box->link, NULL);
 		return;

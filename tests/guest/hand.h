@@ -27,6 +27,9 @@ static inline int hand_event(void *data, struct stream *stream, const struct unw
 	struct hand *hand = data;
 
 	(void)stream;
+	/* Tasks that earlier tests left behind. */
+	if (event->flags & UNWEAVE_EVENT_BEFORE)
+		return 0;
 	if (event->kind == UNWEAVE_EVENT_LOST)
 		hand->lost += event->value;
 	else if (event->kind == UNWEAVE_EVENT_RESET || event->kind == UNWEAVE_EVENT_REPLAY)
@@ -44,9 +47,8 @@ static inline int hand_thread(void *data, uint32_t thread, uint32_t tid, const c
 	struct hand *hand = data;
 
 	(void)thread;
-	(void)tid;
 	(void)name;
-	hand->threads += ended;
+	hand->threads += ended && tid;
 	return 0;
 }
 

@@ -113,7 +113,8 @@ static uint64_t count_events(const char *path, uint64_t *ret_lost, uint32_t *ret
 	while (reader_next(reader, &event, &diag) == 0) {
 		if (event.kind == UNWEAVE_EVENT_LOST)
 			*ret_lost += event.value;
-		else if (event.kind != UNWEAVE_EVENT_RESET && event.kind != UNWEAVE_EVENT_REPLAY)
+		else if (event.kind != UNWEAVE_EVENT_RESET && event.kind != UNWEAVE_EVENT_REPLAY &&
+			 !(event.flags & UNWEAVE_EVENT_BEFORE))
 			count++;
 	}
 	CHECK_EQ(reader_summary(reader)->faults, 0);

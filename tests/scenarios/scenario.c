@@ -92,15 +92,20 @@ static void add_first_frame(struct scenario *scenario, const struct unweave_even
 	scenario->implied++;
 }
 
+/* Those of the program: what its census has to tell stands under a number without one. */
 static void add_threads(struct scenario *scenario, const struct reader *reader)
 {
-	scenario->thread_count = reader_thread_count(reader);
-	scenario->threads = calloc(scenario->thread_count + 1, sizeof(*scenario->threads));
-	for (uint32_t i = 0; i < scenario->thread_count; i++) {
+	uint32_t count = reader_thread_count(reader);
+
+	scenario->threads = calloc(count + 1, sizeof(*scenario->threads));
+	for (uint32_t i = 0; i < count; i++) {
 		const struct reader_thread *thread = reader_thread_at(reader, i);
 
-		scenario->threads[i] = (struct scene_thread){
-			.thread = thread->thread, .tid = thread->tid, .ended = thread->ended};
+		if (thread->tid)
+			scenario->threads[scenario->thread_count++] =
+				(struct scene_thread){.thread = thread->thread,
+						      .tid = thread->tid,
+						      .ended = thread->ended};
 	}
 }
 

@@ -44,7 +44,8 @@ static void note_event(struct trace *trace, const struct unweave_event *event)
 	struct trace_thread *thread = entry(trace, event->thread);
 	struct trace_stream *stream;
 
-	if (!thread)
+	/* A recorder that comes after another one finds tasks there. */
+	if (!thread || event->flags & UNWEAVE_EVENT_BEFORE)
 		return;
 	stream = &thread->streams[event->flags & UNWEAVE_EVENT_ASIDE ? 1 : 0];
 	switch (event->kind) {

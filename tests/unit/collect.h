@@ -43,6 +43,9 @@ static inline void collect(const struct unweave_event *event, void *data)
 	struct collection *collection = data;
 	struct seen *seen;
 
+	/* Tasks that earlier tests left behind. */
+	if (event->flags & UNWEAVE_EVENT_BEFORE)
+		return;
 	if (collection->count == collection->capacity) {
 		collection->capacity = collection->capacity * 2 + 1024;
 		collection->seen = reallocarray(collection->seen, collection->capacity,
