@@ -45,7 +45,6 @@ struct unweave_box {
 	struct unweave_site *site; /* of its task; may be NULL */
 	/* Private: */
 	uint32_t under_epoch; /* in which `under` was noted */
-	uint32_t beside;      /* it is not in that task's chain: somebody else goes on there */
 	uint32_t done;
 };
 

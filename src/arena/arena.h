@@ -143,8 +143,8 @@ struct arena_config {
 	_Atomic uint32_t chunks;       /* of the pool that are backed by memory */
 	_Atomic uint64_t heartbeat;    /* CLOCK_MONOTONIC ns of the drain's last pass */
 	/*
-	 * What was told of links counts while this stays. A drain changes it with each revision,
-	 * a thread when it overwrites records of its own.
+	 * What was told of chains counts while this stays. A drain changes it with each revision,
+	 * a thread after it lost records, or overwrote some.
 	 */
 	_Atomic uint32_t epoch;
 };

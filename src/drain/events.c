@@ -303,6 +303,8 @@ int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t record
 		return r;
 	stream->number += records;
 	shop->lost += records;
+	/* Who tells only what is new must not have it joined to what is old by now. */
+	chains_clear(&shop->chains);
 	stream->nest_known = false;
 	stream->depth = 0;
 	return send(stream, shop, &event);

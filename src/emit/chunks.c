@@ -169,6 +169,12 @@ static struct arena_chunk *await(struct emit_thread *self, struct emit_stream *s
 	return chunk;
 }
 
+/* After a loss the drain knows no chain any more. */
+static void tell_chains_anew(void)
+{
+	atomic_fetch_add_explicit(&emit_process.control->config.epoch, 1, memory_order_relaxed);
+}
+
 static struct arena_chunk *obtain(struct emit_thread *self, struct emit_stream *stream)
 {
 	struct arena_chunk *chunk = find(self, stream);
@@ -176,9 +182,7 @@ static struct arena_chunk *obtain(struct emit_thread *self, struct emit_stream *
 	if (chunk)
 		return chunk;
 	if (self->policy == UNWEAVE_POLICY_OVERWRITE) {
-		/* Links may have been told of in what goes: they are to come again. */
-		atomic_fetch_add_explicit(&emit_process.control->config.epoch, 1,
-					  memory_order_relaxed);
+		tell_chains_anew();
 		return overwrite(self, stream);
 	}
 	/* A signal handler must not wait for what the thread below it may hold up. */
@@ -255,10 +259,12 @@ uint64_t *emit_turn(struct emit_thread *self, struct emit_stream *stream)
 	stream->chunk = chunk;
 	stream->end = chunk->words + ARENA_CHUNK_WORDS;
 
-	if (stream->losing)
+	if (stream->losing) {
+		tell_chains_anew();
 		emit_reset(self, stream, UNWEAVE_RESET_LOSS);
-	else if (self->policy == UNWEAVE_POLICY_OVERWRITE && !first)
+	} else if (self->policy == UNWEAVE_POLICY_OVERWRITE && !first) {
 		emit_reset(self, stream, UNWEAVE_RESET_CHUNK);
+	}
 	stream->losing = false;
 	return emit_at(stream);
 }

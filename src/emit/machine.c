@@ -61,9 +61,12 @@ static void complete_run(struct box_run *run)
 }
 
 /*
- * Whose chain a box is part of, for those that come to await it later. Known as
- * long as one session lasts: what happened between two of them nobody noted.
+ * Whose chain a box is part of, for those that come to await it later; with this
+ * bit it waits for that task too, but somebody else goes on in its chain.
  */
+#define BESIDE (UINT64_C(1) << 63)
+
+/* Known as long as one session lasts: what happened between two of them nobody noted. */
 static uint64_t under_of(const struct unweave_box *box)
 {
 	return __atomic_load_n(&box->under_epoch, __ATOMIC_ACQUIRE) == emit_epoch()
@@ -71,14 +74,14 @@ static uint64_t under_of(const struct unweave_box *box)
 		       : 0;
 }
 
-static void set_under(struct unweave_box *box, uint64_t task, uint32_t beside)
+static void set_under(struct unweave_box *box, uint64_t under)
 {
-	__atomic_store_n(&box->under, task, __ATOMIC_RELAXED);
-	__atomic_store_n(&box->beside, beside, __ATOMIC_RELAXED);
+	__atomic_store_n(&box->under, under, __ATOMIC_RELAXED);
 	__atomic_store_n(&box->under_epoch, emit_epoch(), __ATOMIC_RELEASE);
 }
 
-/* It is a task that waits for nobody. Most have always been: then there is nothing to write. */
+/* It waits for nobody, and is in no run but its own. Most have always been: then there is nothing
+ * to write. */
 static void clear_under(struct unweave_box *box)
 {
 	if (box->under)
@@ -86,14 +89,14 @@ static void clear_under(struct unweave_box *box)
 }
 
 /* For a chain that is just being told. */
-static void set_all_under(struct unweave_link *link, uint64_t task, uint32_t beside)
+static void set_all_under(struct unweave_link *link, uint64_t under)
 {
 	struct link_walk walk = {0};
 
 	if (unweave_priv_off(unweave_priv_gate()))
 		return;
 	for (; link; link = link_next(&walk, link))
-		set_under(box_of(link), task, beside);
+		set_under(box_of(link), under);
 }
 
 static void make_task(struct unweave_box *box)
@@ -104,7 +107,7 @@ static void make_task(struct unweave_box *box)
 
 	__atomic_store_n(&box->head.task, task, __ATOMIC_SEQ_CST);
 	clear_under(box);
-	set_all_under(awaiter, task, 0);
+	set_all_under(awaiter, task);
 	/* Whoever came to await it just now may not have seen that there is a task to tell of. */
 	if (__atomic_load_n(&box->link.awaiter, __ATOMIC_SEQ_CST) != awaiter)
 		box->head.epoch = 0;
@@ -155,7 +158,7 @@ static void tell_late(struct unweave_box *box, struct unweave_box *child, bool f
 	uint64_t task = task_of(child);
 
 	if (!task)
-		task = under_of(child);
+		task = under_of(child) & ~BESIDE;
 	if (!task)
 		return;
 	if (first)
@@ -183,8 +186,8 @@ static bool link_to(struct unweave_box *box, struct unweave_box *child)
 
 void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 {
-	uint64_t task = task_of(child), under = under_of(child);
-	bool first, beside;
+	uint64_t task = task_of(child), under = under_of(child) & ~BESIDE;
+	bool first;
 
 	if (box->head.task)
 		unweave_task_waits(box->head.task, UNWEAVE_WAIT_TASK, task ? task : under);
@@ -193,18 +196,20 @@ void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 	box->head.epoch = 0;
 	first = link_to(box, child);
 	if (__atomic_load_n(&child->done, __ATOMIC_SEQ_CST)) {
+		clear_under(box);
 		tell_late(box, child, first);
 		return;
 	}
 	/* Only now that it is linked: a child that becomes a task meanwhile looks for that. */
 	task = __atomic_load_n(&child->head.task, __ATOMIC_SEQ_CST);
 	under = under_of(child);
-	beside = !first || (under && child->beside);
 	tell(task, box, first);
-	/* It waits itself: the chain of what it waits for goes on with this box too. */
-	if (under != task)
-		tell(under, box, !beside);
-	set_all_under(&box->link, under ? under : task, beside);
+	/* If it waits itself, the chain of what it waits for goes on with this box too. */
+	if (!under)
+		under = task;
+	else if (under != task)
+		tell(under & ~BESIDE, box, first && !(under & BESIDE));
+	set_all_under(&box->link, under && !first ? under | BESIDE : under);
 }
 
 void unweave_box_await_late(struct unweave_box *box, struct unweave_box *child)
@@ -216,7 +221,7 @@ void unweave_box_watch(struct unweave_box *box, struct unweave_box *child)
 {
 	uint64_t task = task_of(child);
 
-	tell(task ? task : under_of(child), box, false);
+	tell(task ? task : under_of(child) & ~BESIDE, box, false);
 }
 
 /* The function that ran in `run` has returned, and the box may go any time now. */
@@ -292,7 +297,7 @@ static void continue_in(struct box_run *run, struct unweave_box *box)
 {
 	run->current = box;
 	run->completed = NULL;
-	set_under(box, run->run.dispatch.task, 0);
+	set_under(box, run->run.dispatch.task);
 	links_show(&run->run, links_view(&box->link, run->run.place, true));
 	links_frame_resume(&run->run, false);
 	links_go(&run->run, &box->link, NULL);

@@ -129,6 +129,36 @@ static void an_error_of_a_function_that_never_waited_unwinds_nothing(void)
 	stage_clear(&stage);
 }
 
+/* Calls one that waits, and fails instead of waiting for it. */
+static int abandons(struct unweave_link *link, void *context)
+{
+	ASYNC_BEGIN(link, context);
+	YIELD();
+	CHECK_EQ(frame_call(task, frame_new(works_2)), UNWEAVE_STEP_SUSPENDED);
+	FAIL(UNWEAVE_STEP_ERROR);
+	ASYNC_END();
+}
+
+static int catches_abandons(struct unweave_link *link, void *context)
+{
+	ASYNC_BEGIN(link, context);
+	AWAIT_CATCH(frame_new(abandons));
+	CHECK_EQ(me->fault, UNWEAVE_STEP_ERROR);
+	ASYNC_END();
+}
+
+static void what_a_step_had_pushed_before_it_failed_is_never_seen(void)
+{
+	struct stage stage;
+	uint64_t task = stage_show(&stage, 0, catches_abandons);
+
+	CHECK_EQ(scenario_nth(&stage.scenario, task, UNWEAVE_EVENT_UNWIND, 0)->event.value,
+		 unwind_of(1, true));
+	CHECK_EQ(scenario_count(&stage.scenario, task, UNWEAVE_EVENT_FRAME_COMPLETE), 1);
+	CHECK_EQ(scenario_simulated_depth(&stage.scenario, task), 0);
+	stage_clear(&stage);
+}
+
 /* Calls itself `i` times; the innermost waits, then fails. */
 static int fails_deep(struct unweave_link *link, void *context)
 {
@@ -312,6 +342,7 @@ int main(void)
 	SCENARIO(RuntimeAsync_HandledExceptionUnwind);
 	SCENARIO(RuntimeAsync_TaskCancellation);
 	RUN(an_error_of_a_function_that_never_waited_unwinds_nothing);
+	RUN(what_a_step_had_pushed_before_it_failed_is_never_seen);
 	RUN(an_unwind_over_70_frames_crosses_two_multiples_of_32);
 	RUN(a_task_that_is_cancelled_may_wait_again_to_clean_up);
 	return check_done();

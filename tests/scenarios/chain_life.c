@@ -233,6 +233,67 @@ static void the_keyword_of_a_stack_alone_brings_its_event(void)
 	}
 }
 
+/* A loop that goes straight on saves a clock read; what is told is the same. */
+static void a_run_that_leaves_tells_the_same(void)
+{
+	struct stage stage;
+	uint64_t task;
+
+	stage_set(&stage, 0);
+	stage.executor = executor_free(stage.executor);
+	stage.executor = executor_new(stage.runtime, 0, UNWEAVE_RUN_LEAVE);
+	scenario_begin(0);
+	task = stage_perform(&stage, frame_new(outer));
+	stage_close(&stage);
+	CHECK(SEQUENCE(&stage.scenario, task, KINDS_LIFE, CREATED, RESUMED, SUSPENDED, RESUMED,
+		       COMPLETED));
+	CHECK(STACK_IS(scenario_nth(&stage.scenario, task, SUSPENDED, 0), CODE(twice), CODE(middle),
+		       CODE(outer)));
+	CHECK_EQ(scenario_nth(&stage.scenario, task, SUSPENDED, 0)->event.time,
+		 scenario_nth(&stage.scenario, task, RESUMED, 1)->event.time);
+	CHECK_EQ(scenario_simulated_depth(&stage.scenario, task), 0);
+	stage_clear(&stage);
+}
+
+static uint64_t here[8];
+static uint32_t here_count;
+static uint64_t here_task;
+
+static int looks_around(struct unweave_link *link, void *context)
+{
+	ASYNC_BEGIN(link, context);
+	YIELD();
+	here_count = unweave_here(&here_task, here, NULL, 8);
+	ASYNC_END();
+}
+
+/* After the one that it called is done: that is not there any more. */
+static int looks_later(struct unweave_link *link, void *context)
+{
+	ASYNC_BEGIN(link, context);
+	AWAIT(frame_new(looks_around));
+	CHECK_EQ(here_count, 3);
+	here_count = unweave_here(&here_task, here, NULL, 1);
+	ASYNC_END();
+}
+
+CALLS(above_looks, looks_later)
+
+static void a_step_finds_itself_and_those_that_wait_for_it(void)
+{
+	struct stage stage;
+	uint64_t task = stage_show(&stage, 0, above_looks);
+
+	/* Two frames, of which there was room for one: it is left from before otherwise. */
+	CHECK_EQ(here_task, task);
+	CHECK_EQ(here_count, 2);
+	CHECK(here[0] == (uintptr_t)looks_later && here[1] == (uintptr_t)looks_later);
+	CHECK_EQ(here[2], (uintptr_t)above_looks);
+	CHECK_EQ(unweave_here(&here_task, here, NULL, 8), 0);
+	CHECK_EQ(here_task, 0);
+	stage_clear(&stage);
+}
+
 static int waits_20_times(struct unweave_link *link, void *context)
 {
 	ASYNC_BEGIN(link, context);
@@ -276,5 +337,7 @@ int main(void)
 	SCENARIO(RuntimeAsync_KeywordGatekeeping);
 	RUN(the_keyword_of_a_stack_alone_brings_its_event);
 	SCENARIO(RuntimeAsync_ConfigureAwaitFalse);
+	RUN(a_run_that_leaves_tells_the_same);
+	RUN(a_step_finds_itself_and_those_that_wait_for_it);
 	return check_done();
 }
