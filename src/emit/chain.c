@@ -83,7 +83,7 @@ static enum unweave_step suspend_run(struct links_run *run, struct unweave_chain
 				     unsigned flags)
 {
 	join(chain);
-	links_suspend(&chain->head, flags & UNWEAVE_RUN_LEAVE);
+	links_suspend(&chain->head, UNWEAVE_MODEL_CHAIN, flags & UNWEAVE_RUN_LEAVE);
 	links_end(run);
 	head_end_turn(&chain->head);
 	return UNWEAVE_STEP_SUSPENDED;
@@ -120,44 +120,92 @@ static bool catch_fault(struct links_run *run, struct unweave_chain *chain, uint
 	return last != NULL;
 }
 
-/* The continuation that is shown, from its call to what comes of it. */
-static enum unweave_step run_shown(struct links_run *run, struct unweave_chain *chain, bool first)
+static enum unweave_step call_innermost(struct links_run *run, struct unweave_chain *chain)
 {
 	struct unweave_link *link = take(chain);
-	enum unweave_step step;
 
-	links_frame_resume(run, first);
-	step = (enum unweave_step)links_go(run, link, chain);
-	if (step == UNWEAVE_STEP_DONE) {
-		links_frame_complete(run);
-		links_advance(run, 1);
+	return (enum unweave_step)links_go(run, link, chain);
+}
+
+/* From what a continuation of the run came to, up to what the run comes to. */
+static enum unweave_step go_on(struct links_run *run, struct unweave_chain *chain,
+			       enum unweave_step step, unsigned flags)
+{
+	for (;;) {
+		settle_fault(chain, step);
+		if (step == UNWEAVE_STEP_SUSPENDED)
+			return suspend_run(run, chain, flags);
+		if (step == UNWEAVE_STEP_DONE) {
+			links_frame_complete(run);
+			links_advance(run, 1);
+		} else if (!catch_fault(run, chain, 1)) {
+			return complete_run(run, chain, step);
+		}
+		if (!chain->head.innermost)
+			return complete_run(run, chain, UNWEAVE_STEP_DONE);
+		links_show(run, links_view(chain->head.innermost, run->place, false));
+		links_frame_resume(run, false);
+		step = call_innermost(run, chain);
 	}
-	settle_fault(chain, step);
-	return step;
 }
 
 /* With whatever the session asks for. Also goes on in the middle of a plain run. */
 static __attribute__((noinline)) enum unweave_step run_seen(struct unweave_chain *chain,
 							    unsigned flags)
 {
-	enum unweave_step step = (enum unweave_step)chain->fault;
+	enum unweave_step fault = (enum unweave_step)chain->fault;
 	struct links_run run;
-	bool first = true;
 
 	links_begin(&run, &chain->head, UNWEAVE_MODEL_CHAIN, false);
-	if (step && !catch_fault(&run, chain, 0))
-		return complete_run(&run, chain, step);
-	while (chain->head.innermost) {
-		if (!first || step)
-			links_show(&run, links_view(chain->head.innermost, run.place, false));
-		step = run_shown(&run, chain, first);
-		first = false;
-		if (step == UNWEAVE_STEP_SUSPENDED)
-			return suspend_run(&run, chain, flags);
-		if (step != UNWEAVE_STEP_DONE && !catch_fault(&run, chain, 1))
-			return complete_run(&run, chain, step);
+	if (fault) {
+		if (!catch_fault(&run, chain, 0))
+			return complete_run(&run, chain, fault);
+		links_show(&run, links_view(chain->head.innermost, run.place, false));
 	}
-	return complete_run(&run, chain, UNWEAVE_STEP_DONE);
+	if (!chain->head.innermost)
+		return complete_run(&run, chain, UNWEAVE_STEP_DONE);
+	links_frame_resume(&run, true);
+	return go_on(&run, chain, call_innermost(&run, chain), flags);
+}
+
+/* Whether the run is one that run_once() is made for. */
+static inline bool is_usual(const struct unweave_chain *chain, const struct emit_thread *self,
+			    uint64_t gate)
+{
+	return emit_likely(self->hot.gate == gate && !chain->fault && chain->head.innermost &&
+			   ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES ||
+			    links_wanted(self, UNWEAVE_MODEL_CHAIN, UNWEAVE_KEYWORD_RESUME)));
+}
+
+/*
+ * The usual run: one continuation, which waits again. It does what run_seen()
+ * would, with less to set up; if it turns out not to be usual, that goes on.
+ */
+static __attribute__((noinline)) enum unweave_step
+run_once(struct unweave_chain *chain, struct emit_thread *self, uint64_t gate, unsigned flags)
+{
+	struct unweave_priv_nest *nest = self->hot.nest;
+	struct unweave_head *head = &chain->head;
+	struct unweave_link *link = head->innermost;
+	enum unweave_step step;
+	struct links_run run;
+
+	links_prepare(&run, head, UNWEAVE_MODEL_CHAIN, false);
+	links_hang_out(&run, nest);
+	links_resume(self, gate, head, UNWEAVE_MODEL_CHAIN);
+	take(chain);
+	step = (enum unweave_step)emit_anchors[0](link, chain, link->go);
+	if (emit_unlikely(step != UNWEAVE_STEP_SUSPENDED || self->hot.gate != gate ||
+			  gate != unweave_priv_gate())) {
+		run.place = 0;
+		links_look_again(&run);
+		return go_on(&run, chain, step, flags);
+	}
+	join(chain);
+	links_suspend_now(self, gate, head, UNWEAVE_MODEL_CHAIN, flags & UNWEAVE_RUN_LEAVE);
+	links_take_in(&run, nest);
+	head_end_turn(head);
+	return UNWEAVE_STEP_SUSPENDED;
 }
 
 static enum unweave_step complete_plainly(struct unweave_chain *chain, enum unweave_step step)
@@ -177,17 +225,10 @@ static bool catch_plainly(struct unweave_chain *chain)
 	return last != NULL;
 }
 
-void unweave_chain_start(struct unweave_chain *chain, struct unweave_site *site, uint64_t parent)
+/* While nobody records. */
+static __attribute__((noinline)) enum unweave_step run_plainly(struct unweave_chain *chain,
+							       unsigned flags)
 {
-	join(chain);
-	chain->head.task = links_new(site, UNWEAVE_MODEL_CHAIN, parent, &chain->head);
-}
-
-enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
-{
-	head_begin_turn(&chain->head);
-	if (!unweave_priv_off(unweave_priv_gate()))
-		return run_seen(chain, flags);
 	if (chain->fault && !catch_plainly(chain))
 		return complete_plainly(chain, (enum unweave_step)chain->fault);
 	while (chain->head.innermost) {
@@ -207,4 +248,24 @@ enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
 			return run_seen(chain, flags);
 	}
 	return complete_plainly(chain, UNWEAVE_STEP_DONE);
+}
+
+void unweave_chain_start(struct unweave_chain *chain, struct unweave_site *site, uint64_t parent)
+{
+	join(chain);
+	chain->head.task = links_new(site, UNWEAVE_MODEL_CHAIN, parent, &chain->head);
+}
+
+enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
+{
+	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self;
+
+	head_begin_turn(&chain->head);
+	if (unweave_priv_off(gate))
+		return run_plainly(chain, flags);
+	self = emit_self();
+	if (is_usual(chain, self, gate))
+		return run_once(chain, self, gate, flags);
+	return run_seen(chain, flags);
 }

@@ -5,6 +5,7 @@ void links_look_again(struct links_run *run)
 {
 	uint64_t gate = unweave_priv_gate();
 
+	run->self = emit_self();
 	run->gate = gate;
 	run->wants = 0;
 	/* As a hook would, the thread learns of this only when there is something to record. */
@@ -59,6 +60,22 @@ uint64_t links_new(struct unweave_site *site, enum unweave_model model, uint64_t
 	}
 	emit_task_head(task, (uintptr_t)head);
 	return task;
+}
+
+void links_suspend(struct unweave_head *head, enum unweave_model model, bool leave)
+{
+	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
+
+	if (unweave_priv_off(gate))
+		return;
+	if (emit_likely(self->hot.gate == gate))
+		links_suspend_now(self, gate, head, model, leave);
+	else if (head->innermost)
+		/* It may want the stack: the slow way will know. */
+		emit_suspend_head(self, gate, leave ? RECORD_LEAVE : RECORD_SUSPEND, head);
+	else
+		links_suspend_silently(self, gate, head, leave);
 }
 
 void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links)

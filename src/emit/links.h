@@ -83,17 +83,52 @@ void links_advance(struct links_run *run, uint32_t steps);
 /* The RESUME of a run, if the recorder was not told of the chain at its last suspension. */
 void links_resume_told(struct unweave_head *head);
 
-static inline void links_resume(struct links_run *run, struct unweave_head *head)
+/* Whether the session wants an event of a task of this model: a constant where it is known. */
+static inline bool links_wanted(const struct emit_thread *self, enum unweave_model model,
+				uint64_t keyword)
 {
-	struct unweave_priv_thread *hot = &run->self->hot;
+	return self->keywords & keyword << (model * 32);
+}
 
-	if (unweave_priv_inline(run->gate, hot))
-		unweave_priv_push(hot->nest, head->task);
-	else if (run->wants & UNWEAVE_KEYWORD_RESUME_STACK && head->innermost &&
+/* The thread must be up to date. */
+static inline void links_resume(struct emit_thread *self, uint64_t gate, struct unweave_head *head,
+				enum unweave_model model)
+{
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES)
+		unweave_priv_push(self->hot.nest, head->task);
+	else if (links_wanted(self, model, UNWEAVE_KEYWORD_RESUME_STACK) && head->innermost &&
 		 (head->epoch != emit_epoch() || head->told != head->depth))
 		links_resume_told(head);
 	else
-		unweave_priv_resume(hot, run->gate, head->task);
+		unweave_priv_resume(&self->hot, gate, head->task);
+}
+
+/* Fills what is shown of a run of `head`'s task, which is at its innermost link. */
+static inline void links_prepare(struct links_run *run, const struct unweave_head *head,
+				 enum unweave_model model, bool link_stays)
+{
+	run->dispatch.task = head->task;
+	run->dispatch.model = model;
+	run->dispatch.shown = 0;
+	run->dispatch.views[0] = emit_likely(head->innermost != NULL)
+					 ? links_view(head->innermost, 0, link_stays)
+					 : (struct unweave_priv_view){0};
+}
+
+/* Lets a signal handler, or a tool, see the run: from the RESUME on, which is to follow. */
+static inline void links_hang_out(struct links_run *run, struct unweave_priv_nest *nest)
+{
+	run->dispatch.outer = (struct unweave_priv_dispatch *)(uintptr_t)nest->dispatch;
+	/* Complete, before a signal handler can see it; and seen before the RESUME. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&nest->dispatch, (uintptr_t)&run->dispatch, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void links_take_in(struct links_run *run, struct unweave_priv_nest *nest)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&nest->dispatch, (uintptr_t)run->dispatch.outer, __ATOMIC_RELEASE);
 }
 
 /*
@@ -104,29 +139,20 @@ static inline void links_begin(struct links_run *run, struct unweave_head *head,
 			       enum unweave_model model, bool link_stays)
 {
 	struct emit_thread *self = emit_self();
-	struct unweave_priv_nest *nest;
 
-	run->gate = unweave_priv_gate();
-	run->self = self;
-	run->wants = (uint32_t)(self->keywords >> (model * 32));
+	links_prepare(run, head, model, link_stays);
 	run->place = 0;
-	run->dispatch.task = head->task;
-	run->dispatch.model = model;
-	run->dispatch.shown = 0;
-	run->dispatch.views[0] = emit_likely(head->innermost != NULL)
-					 ? links_view(head->innermost, 0, link_stays)
-					 : (struct unweave_priv_view){0};
+	run->self = self;
+	run->gate = unweave_priv_gate();
+	run->wants = (uint32_t)(self->keywords >> (model * 32));
 	if (emit_unlikely(self->hot.gate != run->gate))
 		links_look_again(run);
-	nest = run->self->hot.nest;
-	if (emit_likely(nest != NULL)) {
-		run->dispatch.outer = (struct unweave_priv_dispatch *)(uintptr_t)nest->dispatch;
-		/* Complete, before a signal handler can see it; and seen before the RESUME. */
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		__atomic_store_n(&nest->dispatch, (uintptr_t)&run->dispatch, __ATOMIC_RELEASE);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	}
-	links_resume(run, head);
+	if (emit_likely(run->self->hot.nest != NULL))
+		links_hang_out(run, run->self->hot.nest);
+	if (emit_likely(run->self->hot.gate == run->gate))
+		links_resume(run->self, run->gate, head, model);
+	else
+		unweave_task_resume(head->task);
 }
 
 /* Ends a run whose task was suspended or completed. */
@@ -135,10 +161,8 @@ static inline void links_end(struct links_run *run)
 	struct unweave_priv_nest *nest = run->self->hot.nest;
 
 	/* In a child of fork() the thread has no nest, or another one. */
-	if (emit_unlikely(!nest || nest->dispatch != (uintptr_t)&run->dispatch))
-		return;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&nest->dispatch, (uintptr_t)run->dispatch.outer, __ATOMIC_RELEASE);
+	if (emit_likely(nest && nest->dispatch == (uintptr_t)&run->dispatch))
+		links_take_in(run, nest);
 }
 
 /* A new task with the chain that it has so far. */
@@ -157,21 +181,21 @@ static inline void links_suspend_silently(struct emit_thread *self, uint64_t gat
 		unweave_priv_suspend(&self->hot, gate, head->task);
 }
 
-/* The run of `head`'s task ends in a wait. */
-static inline void links_suspend(struct unweave_head *head, bool leave)
+/* The run of `head`'s task ends in a wait. The session is on, and the thread up to date. */
+static inline void links_suspend_now(struct emit_thread *self, uint64_t gate,
+				     struct unweave_head *head, enum unweave_model model,
+				     bool leave)
 {
-	struct emit_thread *self = emit_self();
-	uint64_t gate = unweave_priv_gate();
-
-	if (unweave_priv_off(gate) || unweave_priv_ended(&self->hot, gate, head->task))
-		return;
-	/* A thread that is not up to date may want the stack: the slow way will know. */
-	if (head->innermost &&
-	    (self->hot.gate != gate || emit_wants(self, head->task, UNWEAVE_KEYWORD_SUSPEND_STACK)))
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES)
+		unweave_priv_pop(self->hot.nest, head->task);
+	else if (head->innermost && links_wanted(self, model, UNWEAVE_KEYWORD_SUSPEND_STACK))
 		emit_suspend_head(self, gate, leave ? RECORD_LEAVE : RECORD_SUSPEND, head);
 	else
 		links_suspend_silently(self, gate, head, leave);
 }
+
+/* The same, whatever the session and the thread are at. */
+void links_suspend(struct unweave_head *head, enum unweave_model model, bool leave);
 
 /* `kind` is RECORD_APPEND, RECORD_LATE or RECORD_AWAIT; `by` awaits `task`. */
 void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links);

@@ -118,7 +118,7 @@ static void suspend_task(struct unweave_box *box, struct box_run *run)
 {
 	bool own = run && run->box == box;
 
-	links_suspend(&box->head, own && run->flags & UNWEAVE_RUN_LEAVE);
+	links_suspend(&box->head, UNWEAVE_MODEL_MACHINE, own && run->flags & UNWEAVE_RUN_LEAVE);
 	if (own)
 		end_early(run);
 }
