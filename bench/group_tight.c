@@ -13,8 +13,10 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "emit/links.h"
 #include "level.h"
 #include "rows.h"
+#include "unweave/chain.h"
 #include "workload.h"
 
 #define BLOCK 40u  /* operations between two recycles: the largest fill two thirds of a chunk */
@@ -38,6 +40,61 @@ static __attribute__((noinline)) uint64_t read_clock(void)
 static __attribute__((noinline)) uint64_t read_plain_clock(void)
 {
 	return clock_raw();
+}
+
+/* Continuations that a branch predictor cannot tell apart by anything but their history. */
+#define GO(n)                                                                                      \
+	static __attribute__((noinline)) int go_##n(struct unweave_link *link, void *context)      \
+	{                                                                                          \
+		(void)context;                                                                     \
+		link->state += n;                                                                  \
+		return n;                                                                          \
+	}
+GO(1)
+GO(2) GO(3) GO(4) GO(5) GO(6) GO(7) GO(8)
+
+	static unweave_go const continuations[8] = {go_1, go_2, go_3, go_4, go_5, go_6, go_7, go_8};
+static struct unweave_link called;
+static uint32_t place; /* within a dispatch, which ends after a continuation or two */
+
+static int wait_again(struct unweave_link *link, void *context)
+{
+	unweave_chain_push(context, link);
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+/* The same without unweave: a loop that takes the innermost function and calls it. */
+static int wait_directly(struct unweave_link *link, void *context)
+{
+	struct unweave_link **innermost = context;
+
+	link->awaiter = *innermost;
+	*innermost = link;
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+static struct unweave_chain chain, direct_chain;
+static struct unweave_link chain_links[2], direct_links[2];
+
+static void make_chains(void)
+{
+	unweave_chain_init(&chain);
+	for (int i = 0; i < 2; i++) {
+		unweave_link_init(&chain_links[i], wait_again, NULL, 0);
+		unweave_link_init(&direct_links[i], wait_directly, NULL, 0);
+		unweave_chain_push(&chain, &chain_links[i]);
+	}
+	unweave_chain_start(&chain, NULL, 0);
+	direct_links[0].awaiter = &direct_links[1];
+	direct_chain.head.innermost = &direct_links[0];
+}
+
+static inline void run_directly(void)
+{
+	struct unweave_link *link = direct_chain.head.innermost;
+
+	direct_chain.head.innermost = link->awaiter;
+	bench_use((uint64_t)link->go(link, &direct_chain.head.innermost));
 }
 
 /* A loop over an operation, which may use `task` and `leaf`. */
@@ -71,7 +128,32 @@ LOOP(loop_leave, unweave_task_resume(task); unweave_task_leave(task, NULL))
 LOOP(loop_new_end, uint64_t born = unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, task, NULL);
      unweave_task_complete(born, UNWEAVE_OK))
 
-enum { CLOCK, EVENT, OFF, SAMPLES, PAIR, LEAF, STACK8, STACK32, LEAVE, NEW_END, SLOT, VARIANTS };
+LOOP(loop_direct, place = *picks & 1 ? place + 1 : 0; bench_use(place);
+     bench_use((uint64_t)continuations[*picks >> 1 & 7](&called, NULL)))
+LOOP(loop_anchor, place = *picks & 1 ? place + 1 : 0;
+     bench_use((uint64_t)emit_anchors[place % UNWEAVE_ANCHORS](&called, NULL,
+							       continuations[*picks >> 1 & 7])))
+LOOP(loop_run_directly, run_directly())
+LOOP(loop_run, bench_use(unweave_chain_run(&chain, 0)))
+
+enum {
+	CLOCK,
+	EVENT,
+	OFF,
+	SAMPLES,
+	PAIR,
+	LEAF,
+	STACK8,
+	STACK32,
+	LEAVE,
+	NEW_END,
+	SLOT,
+	DIRECT,
+	ANCHOR,
+	RUN_DIRECTLY,
+	RUN_OFF,
+	VARIANTS
+};
 
 static const struct {
 	enum level level;
@@ -82,7 +164,9 @@ static const struct {
 	[PAIR] = {LEVEL_TASKS, loop_pair},    [LEAF] = {LEVEL_FULL, loop_leaf},
 	[STACK8] = {LEVEL_FULL, loop_stack8}, [STACK32] = {LEVEL_FULL, loop_stack32},
 	[LEAVE] = {LEVEL_TASKS, loop_leave},  [NEW_END] = {LEVEL_TASKS, loop_new_end},
-	[SLOT] = {LEVEL_OFF, loop_new_end},
+	[SLOT] = {LEVEL_OFF, loop_new_end},   [DIRECT] = {LEVEL_OFF, loop_direct},
+	[ANCHOR] = {LEVEL_OFF, loop_anchor},  [RUN_DIRECTLY] = {LEVEL_OFF, loop_run_directly},
+	[RUN_OFF] = {LEVEL_OFF, loop_run},
 };
 
 static double measure(void *context, uint32_t variant, uint32_t repetition)
@@ -141,8 +225,21 @@ static void set_stack(const char *name, const struct samples *samples, uint32_t 
 	rows_note(name, "%.2f ns, %.2f", best, median);
 }
 
+/* What one variant takes over another. */
+static void set_over(const char *name, const struct samples *samples, uint32_t variant,
+		     uint32_t base)
+{
+	rows_set(name, samples_best(samples, variant) - samples_best(samples, base),
+		 samples_difference(samples, variant, base));
+	rows_note(name, "%.2f ns, %.2f over %.2f, %.2f", samples_best(samples, variant),
+		  samples_median(samples, variant), samples_best(samples, base),
+		  samples_median(samples, base));
+}
+
 static void report(const struct samples *samples)
 {
+	set_over("anchor.ns", samples, ANCHOR, DIRECT);
+	set_over("dispatch.off.ns", samples, RUN_OFF, RUN_DIRECTLY);
 	set_ratio("emit.event.x_clock", samples, EVENT);
 	rows_note("emit.event.x_clock", "%.2f ns, %.2f; call + clock read %.2f, %.2f",
 		  samples_best(samples, EVENT), samples_median(samples, EVENT),
@@ -176,6 +273,7 @@ int group_tight(struct bench *bench)
 		return -ENOTSUP;
 	}
 	level_give_chunks();
+	make_chains();
 	r = samples_take(&samples, VARIANTS, bench_amount(bench, 20001, 201), measure, tight,
 			 &bench->rng);
 	if (r >= 0) {

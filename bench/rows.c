@@ -31,6 +31,8 @@ static const struct row rows[] = {
 	{"pair.loop.tasks.x_clock", REPORTED, 0, BY_BEST, 2},
 	{"task.new_end.ns", AT_MOST, 5, BY_BEST, 2},
 	{"task.new_end.x_clock", AT_MOST, 2.6, BY_BEST, 2},
+	{"anchor.ns", AT_MOST, 5, BY_BEST, 2},
+	{"dispatch.off.ns", REPORTED, 0, BY_BEST, 2},
 	{"loop.hot.least.x_2clock", REPORTED, 0, BY_MEDIAN, 2},
 	{"loop.hot.tasks.x_2clock", AT_MOST, 0.8, BY_MEDIAN, 2},
 	{"loop.hot.full.x_2clock", AT_MOST, 1.2, BY_MEDIAN, 2},
