@@ -348,6 +348,17 @@ static int look(struct drain *drain, uint32_t index, bool gone, bool look_after)
 	return 0;
 }
 
+/* Lets go of a thread that ended, once all of it was decoded. */
+static int part_if_over(struct drain *drain, uint32_t index)
+{
+	const struct watch *watch = &drain->watches[index];
+
+	if (!watch->serial || !watch->ended || watch->streams[ARENA_STREAM_MAIN].words ||
+	    watch->streams[ARENA_STREAM_ASIDE].words)
+		return 0;
+	return part(drain, index);
+}
+
 /* Decodes what is at hand, of all streams in the order of time, up to `horizon`. */
 static int decode_in_order(struct drain *drain, uint64_t horizon)
 {
@@ -363,26 +374,26 @@ static int decode_in_order(struct drain *drain, uint64_t horizon)
 			r = stream_refill(stream, &drain->shop);
 		if (r < 0)
 			return r;
-		if (r > 0)
+		if (r > 0) {
 			merge_settle(merge);
-		else
-			merge_drop(merge);
+			continue;
+		}
+		merge_drop(merge);
+		/* At once: thousands of threads may have come and gone, each with an encoder. */
+		r = part_if_over(drain, stream->line);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
 
-/* Lets go of the threads that ended, if all of theirs was before the horizon. */
-static int part_with_ended(struct drain *drain, uint32_t lines)
+/* Those that had nothing left to say. */
+static int part_with_silent(struct drain *drain, uint32_t lines)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; i < lines && r >= 0; i++) {
-		struct watch *watch = &drain->watches[i];
-
-		if (watch->serial && watch->ended && !watch->streams[ARENA_STREAM_MAIN].words &&
-		    !watch->streams[ARENA_STREAM_ASIDE].words)
-			r = part(drain, i);
-	}
+	for (uint32_t i = 0; i < lines && r >= 0; i++)
+		r = part_if_over(drain, i);
 	return r;
 }
 
@@ -407,7 +418,7 @@ static int visit_all(struct drain *drain, bool gone, bool look_after, bool last)
 	if (r >= 0)
 		r = decode_in_order(drain, gone || last ? UINT64_MAX : horizon);
 	if (r >= 0)
-		r = part_with_ended(drain, used);
+		r = part_with_silent(drain, used);
 	if (r < 0)
 		return r;
 	taken = drain->shop.records - before;

@@ -20,7 +20,9 @@
 #define FLUSH_NS (NS_PER_S / 2)           /* a block is not held back for longer */
 #define REPEAT_NS (60 * NS_PER_S)         /* metadata and the clocks are told again, ... */
 #define REPEAT_BYTES (UINT64_C(16) << 20) /* ... also after so much of the file */
-#define RESERVE_BYTES (64u << 10)         /* of the disk, for what must be said at the end */
+#define MANY_OUTLETS 64u
+#define SHORT_BLOCK_BYTES (32u << 10)
+#define RESERVE_BYTES (64u << 10) /* of the disk, for what must be said at the end */
 
 /* A stream's way out. */
 struct outlet {
@@ -46,6 +48,7 @@ struct recorder {
 	uint64_t repeated_ns;    /* CLOCK_MONOTONIC_RAW of the last telling */
 	uint64_t repeated_bytes; /* of the file then */
 	uint64_t busy;           /* records that the last pass found */
+	uint32_t outlets;        /* that are open */
 	uint64_t unwritten;
 	uint64_t final_bytes;
 	bool stopped;
@@ -211,7 +214,15 @@ static struct outlet *open_outlet(struct recorder *recorder, struct stream *stre
 		return NULL;
 	}
 	stream->user = outlet;
+	recorder->outlets++;
 	return outlet;
+}
+
+/* Where there are many streams their blocks are short: the memory may be the program's own. */
+static bool is_long_enough(const struct outlet *outlet)
+{
+	return outlet->recorder->outlets > MANY_OUTLETS &&
+	       encoder_bytes(outlet->encoder) > SHORT_BLOCK_BYTES;
 }
 
 static void listen(struct recorder *recorder, struct outlet *outlet,
@@ -239,8 +250,11 @@ static int on_event(void *data, struct stream *stream, const struct unweave_even
 		return -ENOMEM;
 	if (recorder->listener)
 		listen(recorder, outlet, event);
-	if (outlet->encoder)
-		note_result(outlet, encoder_put(outlet->encoder, event));
+	if (!outlet->encoder)
+		return 0;
+	note_result(outlet, encoder_put(outlet->encoder, event));
+	if (is_long_enough(outlet))
+		note_result(outlet, encoder_flush(outlet->encoder));
 	return 0;
 }
 
@@ -274,6 +288,7 @@ static int on_end(void *data, struct stream *stream)
 		encoder_free(outlet->encoder);
 	}
 	free(outlet);
+	recorder->outlets--;
 	stream->user = NULL;
 	return 0;
 }

@@ -546,6 +546,11 @@ int encoder_flush(struct encoder *encoder)
 	return r < 0 ? r : 0;
 }
 
+size_t encoder_bytes(const struct encoder *encoder)
+{
+	return encoder->open ? (size_t)(encoder->room.at - encoder->payload) : 0;
+}
+
 uint64_t encoder_lost(const struct encoder *encoder)
 {
 	return encoder->lost_ever;

@@ -48,6 +48,9 @@ void encoder_prefetch(const struct encoder *encoder, uint64_t task);
 /* Sends what is there to the sink, if there is anything: events, or losses not said yet. */
 int encoder_flush(struct encoder *encoder);
 
+/* Bytes of the block under construction, which its memory grows with. */
+size_t encoder_bytes(const struct encoder *encoder);
+
 /* Events that did not get into a block or that the sink refused, in all. */
 uint64_t encoder_lost(const struct encoder *encoder);
 
