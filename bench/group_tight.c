@@ -50,8 +50,9 @@ static __attribute__((noinline)) uint64_t read_plain_clock(void)
 		link->state += n;                                                                  \
 		return n;                                                                          \
 	}
-GO(1)
-GO(2) GO(3) GO(4) GO(5) GO(6) GO(7) GO(8)
+/* clang-format off */
+GO(1) GO(2) GO(3) GO(4) GO(5) GO(6) GO(7) GO(8)
+	/* clang-format on */
 
 	static unweave_go const continuations[8] = {go_1, go_2, go_3, go_4, go_5, go_6, go_7, go_8};
 static struct unweave_link called;
