@@ -17,6 +17,7 @@
 #include "arena/clock.h"
 #include "arena/where.h"
 #include "cli/guard.h"
+#include "cli/say.h"
 #include "drain/attach.h"
 #include "drain/recorder.h"
 #include "trace/compress.h"
@@ -243,6 +244,14 @@ static void summarise(const struct recording *recording)
 	if (recording->attachment.cut)
 		fputs("unweave: the program made its arena smaller: what was left in it is lost\n",
 		      stderr);
+	if (totals.drain.unread && totals.drain.unread_why == EPERM) {
+		fprintf(stderr,
+			"unweave: the chains of %" PRIu64
+			" tasks that waited already could not be read: %s\n",
+			totals.drain.unread, strerror(EPERM));
+		say_hint("they are told when the tasks run; to have them at once, record as root, "
+			 "or set kernel.yama.ptrace_scope to 0");
+	}
 	if (totals.drain.damaged)
 		fprintf(stderr,
 			"unweave: the program's arena made no sense in %" PRIu64 " places\n",

@@ -509,6 +509,8 @@ struct drain_totals drain_totals(const struct drain *drain)
 			atomic_load(&control->reentries) - atomic_load(&session->reentries_told),
 		.damaged = drain->shop.damaged,
 		.threads = drain->threads - (drain->census.stream.thread != 0),
+		.unread = drain->census.silent,
+		.unread_why = drain->census.error,
 		.program_ended = drain->program_ended,
 		.replaced = atomic_load(&control->life) == ARENA_REPLACED,
 	};

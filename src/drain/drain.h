@@ -45,6 +45,8 @@ struct drain_totals {
 	uint64_t reentries; /* events of handlers that interrupted handlers, the same way */
 	uint64_t damaged;   /* places in the arena that made no sense */
 	uint32_t threads;   /* seen */
+	uint64_t unread;    /* tasks from before whose chains could not be read */
+	int unread_why;     /* errno; 0: they ran meanwhile */
 	bool program_ended;
 	bool replaced; /* by exec */
 };

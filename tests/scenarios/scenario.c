@@ -234,7 +234,8 @@ uint32_t scenario_kinds(const struct scenario *scenario, uint64_t task)
 	uint32_t kinds = 0;
 
 	for (size_t i = 0; i < scenario->count; i++)
-		if (is_of(&scenario->scenes[i], task))
+		if (is_of(&scenario->scenes[i], task) &&
+		    !(scenario->scenes[i].event.flags & UNWEAVE_EVENT_BEFORE))
 			kinds |= UINT32_C(1) << scenario->scenes[i].event.kind;
 	return kinds;
 }

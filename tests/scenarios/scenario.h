@@ -97,7 +97,7 @@ const struct scene *scenario_nth(const struct scenario *scenario, uint64_t task,
 				 enum unweave_event_kind kind, size_t n);
 /* The place of an event among all; SIZE_MAX if it is not of this scenario. */
 size_t scenario_place(const struct scenario *scenario, const struct scene *scene);
-/* Which kinds there are at all. */
+/* Which kinds there are at all, but for the census: a task that is just being made may be in it. */
 uint32_t scenario_kinds(const struct scenario *scenario, uint64_t task);
 /* Whether the events of these kinds are exactly so many, in this order. Says where they part. */
 bool scenario_is_sequence(const struct scenario *scenario, uint64_t task, uint32_t kinds,
