@@ -74,6 +74,7 @@
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
 #define ARENA_CHUNKS_MAX 32768u /* 512 MiB */
 #define ARENA_LINES 1024u
+#define ARENA_NAME_WORDS 3u /* of a thread's name */
 #define ARENA_NAMES_BYTES (256u << 10)
 #define ARENA_POOL_DEFAULT (8u << 20)
 #define ARENA_POOL_LIMIT (16u << 20) /* most that a session may ask for, unless set otherwise */
@@ -128,7 +129,8 @@ struct arena_line {
 	_Atomic uint32_t serial; /* number of the thread within the process, from 1 */
 	uint32_t unused_too;
 	uint64_t unused_as_well;
-	char name[24]; /* as of its first event */
+	_Atomic uint64_t name[ARENA_NAME_WORDS]; /* as of its first event; words, since a drain may
+						    be late */
 	alignas(64) struct arena_stream streams[ARENA_STREAMS];
 	alignas(64) struct unweave_priv_nest nest;
 	uint64_t unused[5];

@@ -24,7 +24,7 @@ struct watch {
 	uint32_t serial; /* of the thread that it was seen with; 0: none */
 	uint32_t thread; /* what the trace calls it */
 	uint32_t tid;
-	char name[24];
+	char name[ARENA_NAME_WORDS * 8];
 	bool ended; /* nothing comes after what was there in this pass */
 	struct stream streams[ARENA_STREAMS];
 };
@@ -253,7 +253,11 @@ static int meet(struct drain *drain, uint32_t index, uint32_t serial)
 	watch->serial = serial;
 	watch->thread = ++drain->threads;
 	watch->tid = atomic_load(&line->tid);
-	memcpy(watch->name, line->name, sizeof(watch->name));
+	for (uint32_t i = 0; i < ARENA_NAME_WORDS; i++) {
+		uint64_t word = atomic_load_explicit(&line->name[i], memory_order_relaxed);
+
+		memcpy(watch->name + i * sizeof(word), &word, sizeof(word));
+	}
 	watch->name[sizeof(watch->name) - 1] = '\0';
 	for (uint32_t s = 0; s < ARENA_STREAMS; s++) {
 		watch->streams[s] = (struct stream){.due.order = (uint64_t)watch->thread << 1 | s,

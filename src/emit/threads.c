@@ -47,10 +47,13 @@ static void forget_nest(struct unweave_priv_nest *nest)
 
 static void init_line(struct arena_line *line)
 {
+	uint64_t name[ARENA_NAME_WORDS] = {0};
+
 	forget_nest(&line->nest);
 	__atomic_store_n(&line->nest.dispatch, 0, __ATOMIC_RELAXED);
-	memset(line->name, 0, sizeof(line->name));
-	prctl(PR_GET_NAME, line->name);
+	prctl(PR_GET_NAME, name);
+	for (unsigned i = 0; i < ARENA_NAME_WORDS; i++)
+		atomic_store_explicit(&line->name[i], name[i], memory_order_relaxed);
 	atomic_store_explicit(&line->tid, (uint32_t)syscall(SYS_gettid), memory_order_relaxed);
 	/* The name and the tid, before the number that makes the thread known to the drain. */
 	atomic_store_explicit(&line->serial,
