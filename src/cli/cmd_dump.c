@@ -5,6 +5,7 @@
 #include "cli/cmd.h"
 #include "cli/event.h"
 #include "cli/filter.h"
+#include "cli/labels.h"
 #include "cli/names.h"
 #include "cli/say.h"
 #include "trace/reader.h"
@@ -40,10 +41,22 @@ static uint64_t after(uint64_t first, uint64_t ns)
 	return ns > UINT64_MAX - first ? UINT64_MAX : first + ns;
 }
 
+static void show(const struct plan *plan, const struct reader *reader, const struct labels *labels,
+		 const struct unweave_event *event)
+{
+	struct label label = labels_of_task(labels, reader, event->task);
+	struct json json = {.to = stdout};
+
+	if (plan->json)
+		event_json(&json, reader, event, &label);
+	else
+		event_show(stdout, reader, event, &label, plan->stacks);
+}
+
 static int dump(const char *path, const struct plan *plan, struct diag *diag)
 {
 	cleanup(reader_freep) struct reader *reader = NULL;
-	struct json json = {.to = stdout};
+	cleanup(labels_fini) struct labels labels = {0};
 	struct unweave_event event;
 	uint64_t first, shown = 0;
 	int r;
@@ -51,17 +64,19 @@ static int dump(const char *path, const struct plan *plan, struct diag *diag)
 	r = reader_open(&reader, path, NULL, NULL, diag);
 	if (r < 0)
 		return r;
+	if (labels_init(&labels) < 0)
+		return diag_set(diag, -ENOMEM, "out of memory");
 	first = reader_summary(reader)->first;
 	r = reader_seek(reader, plan->filter.from ? after(first, plan->filter.from) : 0,
 			after(first, plan->filter.to), diag);
 	while (r == 0 && shown < plan->limit && !ferror_unlocked(stdout)) {
 		r = reader_next(reader, &event, diag);
-		if (r || !filter_match(&plan->filter, reader, &event))
+		if (r)
+			break;
+		labels_note(&labels, &event);
+		if (!filter_match(&plan->filter, reader, &event))
 			continue;
-		if (plan->json)
-			event_json(&json, reader, &event);
-		else
-			event_show(stdout, reader, &event, plan->stacks);
+		show(plan, reader, &labels, &event);
 		shown++;
 	}
 	if (r < 0)
@@ -185,7 +200,7 @@ const struct cmd cmd_dump = {
 	.arguments = "FILE",
 	.summary = "Show the events of a trace, in the order of time",
 	.details = "Kinds: create, resume, suspend, complete, wake, frame_resume, frame_complete,\n"
-		   "unwind, append, name, idle, anchor_reset, reset, replay, lost.\n"
+		   "unwind, append, name, idle, anchor_reset, reset, replay, lost, await, task.\n"
 		   "Times: 1.5s, 20ms, 300us, 5ns.\n",
 	.options = entries,
 	.run = run,

@@ -7,6 +7,7 @@
 
 #include "cli/cmd.h"
 #include "cli/json.h"
+#include "cli/labels.h"
 #include "cli/names.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -15,11 +16,19 @@
 #include "util/cleanup.h"
 
 #define THREADS_SHOWN 16u
+#define SITES_SHOWN 16u
+#define SITES_MAX (1u << 20)
 #define NS_PER_S UINT64_C(1000000000)
 
 enum { OPTION_JSON = 1 };
 
 DEFINE_FREEP(struct reader, reader_free)
+
+/* Tasks that were made at one place. */
+struct site_tally {
+	uint32_t site;
+	uint64_t tasks;
+};
 
 /* What is counted by reading all events. */
 struct tally {
@@ -28,12 +37,49 @@ struct tally {
 	uint64_t lost[NAMES_LOSSES];
 	uint64_t *threads; /* events by the reader's index of threads */
 	struct tasks tasks;
+	struct map site_index; /* site to where it is in `sites` */
+	struct site_tally *sites;
+	uint32_t site_count;
+	uint32_t site_capacity;
 };
 
 static void tally_fini(struct tally *tally)
 {
 	free(tally->threads);
 	tasks_fini(&tally->tasks);
+	map_fini(&tally->site_index);
+	free(tally->sites);
+}
+
+/* NULL: there is no memory, or no room for so many. */
+static struct site_tally *site_new(struct tally *tally, uint32_t site)
+{
+	if (tally->site_count == tally->site_capacity) {
+		uint32_t capacity = tally->site_capacity ? tally->site_capacity * 2 : 16;
+		struct site_tally *sites = reallocarray(tally->sites, capacity, sizeof(*sites));
+
+		if (!sites)
+			return NULL;
+		tally->sites = sites;
+		tally->site_capacity = capacity;
+	}
+	if (map_put(&tally->site_index, site, tally->site_count) < 0)
+		return NULL;
+	tally->sites[tally->site_count] = (struct site_tally){.site = site};
+	return &tally->sites[tally->site_count++];
+}
+
+static void count_site(struct tally *tally, uint64_t site)
+{
+	const uint32_t *found;
+	struct site_tally *at;
+
+	if (!site || site > UINT32_MAX)
+		return;
+	found = map_find(&tally->site_index, site);
+	at = found ? &tally->sites[*found] : site_new(tally, (uint32_t)site);
+	if (at)
+		at->tasks++;
 }
 
 static void count_task(struct tally *tally, const struct unweave_event *event)
@@ -46,6 +92,10 @@ static void count_task(struct tally *tally, const struct unweave_event *event)
 		mark = TASKS_COMPLETED;
 	if (event->task)
 		tasks_mark(&tally->tasks, event->task, mark);
+	/* A task may be told to be there, and to be made, by two threads at once. */
+	if ((event->kind == UNWEAVE_EVENT_CREATE || event->kind == UNWEAVE_EVENT_TASK) &&
+	    tasks_mark(&tally->tasks, event->task, TASKS_PLACED))
+		count_site(tally, event->value);
 }
 
 static void count_event(struct tally *tally, const struct reader *reader,
@@ -66,6 +116,16 @@ static void count_event(struct tally *tally, const struct reader *reader,
 	count_task(tally, event);
 }
 
+/* Those with the most tasks first. */
+static int by_tasks(const void *a, const void *b)
+{
+	const struct site_tally *one = a, *two = b;
+
+	if (one->tasks != two->tasks)
+		return one->tasks < two->tasks ? 1 : -1;
+	return one->site < two->site ? -1 : one->site > two->site;
+}
+
 static int count(struct reader *reader, struct tally *tally, struct diag *diag)
 {
 	struct progress progress;
@@ -73,7 +133,8 @@ static int count(struct reader *reader, struct tally *tally, struct diag *diag)
 	int r;
 
 	tally->threads = calloc(reader_thread_count(reader) + 1, sizeof(*tally->threads));
-	if (!tally->threads || tasks_init(&tally->tasks) < 0)
+	if (!tally->threads || tasks_init(&tally->tasks) < 0 ||
+	    map_init(&tally->site_index, SITES_MAX) < 0)
 		return diag_set(diag, -ENOMEM, "out of memory");
 	progress_start(&progress, "counting", reader);
 	while ((r = reader_next(reader, &event, diag)) == 0) {
@@ -81,6 +142,8 @@ static int count(struct reader *reader, struct tally *tally, struct diag *diag)
 		progress_step(&progress, event.time);
 	}
 	progress_end(&progress);
+	if (tally->site_count)
+		qsort(tally->sites, tally->site_count, sizeof(*tally->sites), by_tasks);
 	for (unsigned cause = 0; cause < NAMES_LOSSES; cause++)
 		tally->lost[cause] += reader_lost_outside(reader, cause);
 	return r == READER_END ? 0 : r;
@@ -190,7 +253,29 @@ static void show_threads(const struct reader *reader, const struct tally *tally)
 		printf("    and %s more\n", say_count(threads - THREADS_SHOWN).text);
 }
 
-static void show_tasks(const struct tally *tally)
+static void show_site(const struct reader *reader, const struct site_tally *tally)
+{
+	struct label label = label_of_site(reader, tally->site);
+	int width;
+
+	printf("    ");
+	width = label.text[0] ? say_text(stdout, label.text) : printf("site %" PRIu32, tally->site);
+	printf("%*s %*s", width < 14 ? 14 - width : 0, "", width < 14 ? 18 : 32 - width,
+	       say_count(tally->tasks).text);
+	if (label.site && label.site->kind && label.site->kind[0]) {
+		printf("  [");
+		say_text(stdout, label.site->kind);
+		printf("]");
+	}
+	if (label.site && label.site->file[0]) {
+		printf("  ");
+		say_text(stdout, label.site->file);
+		printf(":%" PRIu32, label.site->line);
+	}
+	printf("\n");
+}
+
+static void show_tasks(const struct reader *reader, const struct tally *tally)
 {
 	const uint64_t *marked = tally->tasks.marked;
 
@@ -199,6 +284,11 @@ static void show_tasks(const struct tally *tally)
 	       tally->tasks.full ? "more than " : "", say_count(marked[TASKS_SEEN]).text,
 	       say_count(marked[TASKS_CREATED]).text, say_count(marked[TASKS_COMPLETED]).text,
 	       say_count(marked[TASKS_SEEN] - marked[TASKS_COMPLETED]).text);
+	for (uint32_t i = 0; i < tally->site_count && i < SITES_SHOWN; i++)
+		show_site(reader, &tally->sites[i]);
+	if (tally->site_count > SITES_SHOWN)
+		printf("    and those of %s sites more\n",
+		       say_count(tally->site_count - SITES_SHOWN).text);
 }
 
 static void show_events(const struct tally *tally)
@@ -232,7 +322,7 @@ static void show(const char *path, const struct reader *reader, const struct tal
 	show_session(summary);
 	show_file(summary, tally);
 	show_threads(reader, tally);
-	show_tasks(tally);
+	show_tasks(reader, tally);
 	show_events(tally);
 	show_lost(tally);
 	field("faults");
@@ -281,6 +371,23 @@ static void json_threads(struct json *json, const struct reader *reader, const s
 	json_close(json, ']');
 }
 
+static void json_sites(struct json *json, const struct reader *reader, const struct tally *tally)
+{
+	json_open(json, "sites", '[');
+	for (uint32_t i = 0; i < tally->site_count; i++) {
+		struct label label = label_of_site(reader, tally->sites[i].site);
+
+		json_open(json, NULL, '{');
+		json_number(json, "id", tally->sites[i].site);
+		json_number(json, "tasks", tally->sites[i].tasks);
+		json_text(json, "label", label.text);
+		if (label.site && label.site->kind && label.site->kind[0])
+			json_text(json, "kind", label.site->kind);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void json_tally(struct json *json, const struct tally *tally)
 {
 	const uint64_t *marked = tally->tasks.marked;
@@ -323,6 +430,7 @@ static void show_json(const char *path, const struct reader *reader, const struc
 	json_real(&json, "bytes_per_event", bytes_per_event(summary, tally));
 	json_threads(&json, reader, tally);
 	json_tally(&json, tally);
+	json_sites(&json, reader, tally);
 	json_close(&json, '}');
 	json_line(&json);
 }

@@ -9,32 +9,42 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NAME_WIDTH 15 /* the longest that a thread's name can be */
 
-static const struct reader_site *site_of(const struct reader *reader, uint64_t id)
+/* A file and a line, and what sort of task is made there. */
+static void show_site(FILE *to, const struct reader_site *site)
 {
-	return id && id <= UINT32_MAX ? reader_site(reader, (uint32_t)id) : NULL;
-}
-
-static void show_site(FILE *to, const struct reader *reader, uint64_t id)
-{
-	const struct reader_site *site = site_of(reader, id);
-
-	if (!id)
-		return;
-	fprintf(to, "  site ");
-	if (!site) {
-		fprintf(to, "%" PRIu64, id);
-		return;
-	}
 	if (site->kind && site->kind[0]) {
+		fprintf(to, " [");
 		say_text(to, site->kind);
-		fprintf(to, " ");
+		fprintf(to, "]");
 	}
-	say_text(to, site->name[0] ? site->name : site->function);
 	if (site->file[0]) {
 		fprintf(to, " (");
 		say_text(to, site->file);
 		fprintf(to, ":%" PRIu32 ")", site->line);
 	}
+}
+
+/* Where a task comes from: with all that is known of it, once. */
+static void show_origin(FILE *to, const struct unweave_event *event, const struct label *label)
+{
+	if (label->text[0]) {
+		fprintf(to, "  ");
+		say_text(to, label->text);
+	}
+	if (label->site)
+		show_site(to, label->site);
+	else if (event->value)
+		fprintf(to, "  site %" PRIu64, event->value);
+	if (event->other)
+		fprintf(to, "  parent %" PRIu64, event->other);
+}
+
+static void show_omission(FILE *to, const struct unweave_frame *frame)
+{
+	if (frame->address)
+		fprintf(to, " ... %" PRIu64 " frames left out ...", frame->address);
+	else
+		fprintf(to, " ... unknown%s", frame->awaiter ? " ..." : "");
 }
 
 static void show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
@@ -46,7 +56,7 @@ static void show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
 	fprintf(to, "  stack");
 	for (; frame; frame = frame->awaiter) {
 		if (frame->kind == UNWEAVE_FRAME_OMITTED)
-			fprintf(to, " ... %" PRIu64 " frames left out ...", frame->address);
+			show_omission(to, frame);
 		else
 			fprintf(to, " %#" PRIx64, frame->address);
 		if (frame->state)
@@ -64,15 +74,18 @@ static void show_waker(FILE *to, const struct unweave_event *event)
 		fprintf(to, "  by task %" PRIu64, event->other);
 }
 
+static void show_awaiter(FILE *to, const struct unweave_event *event)
+{
+	if (event->other)
+		fprintf(to, "  awaited by task %" PRIu64, event->other);
+	if (event->kind == UNWEAVE_EVENT_AWAIT)
+		fprintf(to, event->other ? " too" : "  awaited by one more");
+}
+
 /* What this kind of event has to say besides its task. */
-static void show_details(FILE *to, const struct reader *reader, const struct unweave_event *event)
+static void show_details(FILE *to, const struct unweave_event *event)
 {
 	switch (event->kind) {
-	case UNWEAVE_EVENT_CREATE:
-		if (event->other)
-			fprintf(to, "  parent %" PRIu64, event->other);
-		show_site(to, reader, event->value);
-		break;
 	case UNWEAVE_EVENT_COMPLETE:
 		fprintf(to, "  %s", name_status(event->value));
 		break;
@@ -82,6 +95,10 @@ static void show_details(FILE *to, const struct reader *reader, const struct unw
 	case UNWEAVE_EVENT_UNWIND:
 		fprintf(to, "  %" PRIu64 " frames, %s", event->value >> 1,
 			event->value & 1 ? "handled" : "not handled");
+		break;
+	case UNWEAVE_EVENT_APPEND:
+	case UNWEAVE_EVENT_AWAIT:
+		show_awaiter(to, event);
 		break;
 	case UNWEAVE_EVENT_NAME:
 		fprintf(to, "  \"");
@@ -100,8 +117,34 @@ static void show_details(FILE *to, const struct reader *reader, const struct unw
 	}
 }
 
+static bool is_origin(const struct unweave_event *event)
+{
+	return event->kind == UNWEAVE_EVENT_CREATE || event->kind == UNWEAVE_EVENT_TASK;
+}
+
+static void show_task(FILE *to, const struct unweave_event *event, const struct label *label)
+{
+	fprintf(to, "%-14s  %" PRIu64, name_kind(event->kind), event->task);
+	if (is_origin(event)) {
+		show_origin(to, event, label);
+	} else if (label->text[0] && event->kind != UNWEAVE_EVENT_NAME) {
+		fprintf(to, "  ");
+		say_text(to, label->text);
+	}
+}
+
+static void show_flags(FILE *to, uint16_t flags)
+{
+	if (flags & UNWEAVE_EVENT_LATE)
+		fprintf(to, "  (late)");
+	if (flags & UNWEAVE_EVENT_ASIDE)
+		fprintf(to, "  (aside)");
+	if (flags & UNWEAVE_EVENT_TIME_UNKNOWN)
+		fprintf(to, "  (time unknown)");
+}
+
 void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,
-		bool stacks)
+		const struct label *label, bool stacks)
 {
 	const struct reader_thread *thread = reader_thread(reader, event->thread);
 	uint64_t time = event->time - reader_summary(reader)->first;
@@ -112,35 +155,37 @@ void event_show(FILE *to, const struct reader *reader, const struct unweave_even
 	width = say_text(to, thread ? thread->name : "");
 	fprintf(to, "%*s  ", width < NAME_WIDTH ? NAME_WIDTH - width : 0, "");
 	if (event->task)
-		fprintf(to, "%-14s  %" PRIu64, name_kind(event->kind), event->task);
+		show_task(to, event, label);
 	else
 		fprintf(to, "%s", name_kind(event->kind));
-	show_details(to, reader, event);
+	show_details(to, event);
 	if (event->stack)
 		show_stack(to, event->stack, stacks);
-	if (event->flags & UNWEAVE_EVENT_ASIDE)
-		fprintf(to, "  (aside)");
-	if (event->flags & UNWEAVE_EVENT_TIME_UNKNOWN)
-		fprintf(to, "  (time unknown)");
+	show_flags(to, event->flags);
 	putc_unlocked('\n', to);
 }
 
-static void json_site(struct json *json, const struct reader *reader, uint64_t id)
+static void json_site(struct json *json, const struct reader_site *site)
 {
-	const struct reader_site *site = site_of(reader, id);
+	json_text(json, "name", site->name);
+	if (site->kind && site->kind[0])
+		json_text(json, "kind", site->kind);
+	json_text(json, "function", site->function);
+	json_text(json, "file", site->file);
+	json_number(json, "line", site->line);
+}
 
-	if (!id)
+static void json_origin(struct json *json, const struct unweave_event *event,
+			const struct label *label)
+{
+	if (event->other)
+		json_number(json, "parent", event->other);
+	if (!event->value)
 		return;
 	json_open(json, "site", '{');
-	json_number(json, "id", id);
-	if (site) {
-		json_text(json, "name", site->name);
-		if (site->kind && site->kind[0])
-			json_text(json, "kind", site->kind);
-		json_text(json, "function", site->function);
-		json_text(json, "file", site->file);
-		json_number(json, "line", site->line);
-	}
+	json_number(json, "id", event->value);
+	if (label->site)
+		json_site(json, label->site);
 	json_close(json, '}');
 }
 
@@ -149,8 +194,10 @@ static void json_stack(struct json *json, const struct unweave_frame *frame)
 	json_open(json, "stack", '[');
 	for (; frame; frame = frame->awaiter) {
 		json_open(json, NULL, '{');
-		if (frame->kind == UNWEAVE_FRAME_OMITTED)
+		if (frame->kind == UNWEAVE_FRAME_OMITTED && frame->address)
 			json_number(json, "omitted", frame->address);
+		else if (frame->kind == UNWEAVE_FRAME_OMITTED)
+			json_null(json, "omitted");
 		else
 			json_address(json, "address", frame->address);
 		if (frame->state)
@@ -160,14 +207,13 @@ static void json_stack(struct json *json, const struct unweave_frame *frame)
 	json_close(json, ']');
 }
 
-static void json_details(struct json *json, const struct reader *reader,
-			 const struct unweave_event *event)
+static void json_details(struct json *json, const struct unweave_event *event,
+			 const struct label *label)
 {
 	switch (event->kind) {
 	case UNWEAVE_EVENT_CREATE:
-		if (event->other)
-			json_number(json, "parent", event->other);
-		json_site(json, reader, event->value);
+	case UNWEAVE_EVENT_TASK:
+		json_origin(json, event, label);
 		break;
 	case UNWEAVE_EVENT_COMPLETE:
 		json_text(json, "status", name_status(event->value));
@@ -180,6 +226,11 @@ static void json_details(struct json *json, const struct reader *reader,
 	case UNWEAVE_EVENT_UNWIND:
 		json_number(json, "frames", event->value >> 1);
 		json_bool(json, "handled", event->value & 1);
+		break;
+	case UNWEAVE_EVENT_APPEND:
+	case UNWEAVE_EVENT_AWAIT:
+		if (event->other)
+			json_number(json, "awaiter", event->other);
 		break;
 	case UNWEAVE_EVENT_NAME:
 		json_text(json, "name", event->text ? event->text : "");
@@ -196,7 +247,8 @@ static void json_details(struct json *json, const struct reader *reader,
 	}
 }
 
-void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event)
+void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event,
+		const struct label *label)
 {
 	const struct reader_thread *thread = reader_thread(reader, event->thread);
 
@@ -208,9 +260,13 @@ void event_json(struct json *json, const struct reader *reader, const struct unw
 	json_text(json, "kind", name_kind(event->kind));
 	if (event->task)
 		json_number(json, "task", event->task);
-	json_details(json, reader, event);
+	if (label->text[0])
+		json_text(json, "label", label->text);
+	json_details(json, event, label);
 	if (event->stack)
 		json_stack(json, event->stack);
+	if (event->flags & UNWEAVE_EVENT_LATE)
+		json_bool(json, "late", true);
 	if (event->flags & UNWEAVE_EVENT_ASIDE)
 		json_bool(json, "aside", true);
 	if (event->flags & UNWEAVE_EVENT_TIME_UNKNOWN)

@@ -7,13 +7,15 @@
 #include <stdio.h>
 
 #include "cli/json.h"
+#include "cli/labels.h"
 #include "trace/reader.h"
 
-/* One line; `stacks` adds the addresses of the event's chain. */
+/* One line; `label` is its task's, `stacks` adds the addresses of the event's chain. */
 void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,
-		bool stacks);
+		const struct label *label, bool stacks);
 
 /* One object, with all that the event says. */
-void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event);
+void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event,
+		const struct label *label);
 
 #endif /* CLI_EVENT_H */

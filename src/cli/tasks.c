@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define PAGE_TASKS 512u
-#define PAGES_MAX (1u << 19) /* some 100 MB */
+#define PAGES_MAX (1u << 19) /* some 150 MB */
 
 struct tasks_page {
 	uint64_t bits[TASKS_MARKS][PAGE_TASKS / 64];
@@ -40,16 +40,18 @@ static struct tasks_page *page_new(struct tasks *tasks, uint64_t number)
 	return &tasks->pages[tasks->count++];
 }
 
-static void set(struct tasks *tasks, struct tasks_page *page, uint64_t task, enum tasks_mark mark)
+static bool set(struct tasks *tasks, struct tasks_page *page, uint64_t task, enum tasks_mark mark)
 {
 	uint64_t *word = &page->bits[mark][task % PAGE_TASKS / 64];
 	uint64_t bit = UINT64_C(1) << task % 64;
+	bool is_new = !(*word & bit);
 
-	tasks->marked[mark] += !(*word & bit);
+	tasks->marked[mark] += is_new;
 	*word |= bit;
+	return is_new;
 }
 
-void tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark)
+bool tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark)
 {
 	uint32_t *found = map_find(&tasks->index, task / PAGE_TASKS);
 	struct tasks_page *page =
@@ -57,8 +59,8 @@ void tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark)
 
 	if (!page) {
 		tasks->full = true;
-		return;
+		return false;
 	}
 	set(tasks, page, task, TASKS_SEEN);
-	set(tasks, page, task, mark);
+	return set(tasks, page, task, mark);
 }

@@ -11,7 +11,7 @@
 
 #include "util/map.h"
 
-enum tasks_mark { TASKS_SEEN, TASKS_CREATED, TASKS_COMPLETED, TASKS_MARKS };
+enum tasks_mark { TASKS_SEEN, TASKS_CREATED, TASKS_COMPLETED, TASKS_PLACED, TASKS_MARKS };
 
 struct tasks_page;
 
@@ -28,7 +28,7 @@ struct tasks {
 int tasks_init(struct tasks *tasks);
 void tasks_fini(struct tasks *tasks);
 
-/* Marks a task, and that it was seen. */
-void tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark);
+/* Marks a task, and that it was seen. Returns whether it had no such mark. */
+bool tasks_mark(struct tasks *tasks, uint64_t task, enum tasks_mark mark);
 
 #endif /* CLI_TASKS_H */

@@ -173,6 +173,73 @@ static void put_siblings(struct maker *maker)
 	}
 }
 
+/* Tasks that await each other, and all ways to be called something. */
+static void put_awaits(struct maker *maker)
+{
+	struct encoder *one = maker_stream(maker, 1, false, 0);
+	const struct unweave_frame *some =
+		stacks_push(maker->stacks, NULL, 0, 0, UNWEAVE_FRAME_OMITTED);
+	struct unweave_event e;
+
+	maker_site_kind(maker, 3, "timer", "sweep", "start_sweeper", "server.c", 71);
+	maker_site_kind(maker, 4, "job", "", "flush_log", "log.c", 8);
+	maker_site_kind(maker, 5, "", "", "", "", 0);
+	e = event(UNWEAVE_EVENT_RESET, 0, 0);
+	e.value = UNWEAVE_RESET_CONFIG;
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_TASK, 10, 21);
+	e.value = 4;
+	e.stack = stacks_push(maker->stacks, some, 0x401500, 2, UNWEAVE_FRAME_CODE);
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_TASK, 10, 23);
+	e.other = 21;
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_CREATE, 20, 25);
+	e.other = 21;
+	e.value = 3;
+	e.stack = chain(maker, 1);
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_CREATE, 30, 27);
+	e.value = 2;
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_CREATE, 40, 29);
+	e.value = 5;
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_CREATE, 50, 31);
+	e.value = 6; /* of which nothing is known */
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_APPEND, 60, 25);
+	e.other = 27;
+	e.stack = chain(maker, 3);
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_APPEND, 65, 25);
+	e.stack = chain(maker, 4);
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_AWAIT, 70, 25);
+	e.other = 29;
+	e.stack = chain(maker, 2);
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_AWAIT, 75, 25);
+	e.stack = stacks_push(
+		maker->stacks,
+		stacks_push(maker->stacks, chain(maker, 1), 0, 0, UNWEAVE_FRAME_OMITTED), 0x401640,
+		0, UNWEAVE_FRAME_CODE);
+	maker_put(one, e);
+	maker_put(one, event(UNWEAVE_EVENT_RESUME, 80, 27));
+	e = event(UNWEAVE_EVENT_NAME, 85, 27);
+	e.text = "GET /late";
+	maker_put(one, e);
+	maker_put(one, event(UNWEAVE_EVENT_COMPLETE, 90, 25));
+	e = event(UNWEAVE_EVENT_APPEND, 95, 25);
+	e.other = 27;
+	e.stack = chain(maker, 3);
+	e.flags = UNWEAVE_EVENT_LATE;
+	maker_put(one, e);
+	e = event(UNWEAVE_EVENT_COMPLETE, 99, 27);
+	e.value = UNWEAVE_CANCELLED;
+	maker_put(one, e);
+}
+
 static void make_good(void)
 {
 	struct maker maker;
@@ -189,6 +256,9 @@ static void make_good(void)
 	end(&maker, 0);
 	begin(&maker, "v1/siblings.unw", false);
 	put_siblings(&maker);
+	end(&maker, 0);
+	begin(&maker, "v1/awaits.unw", false);
+	put_awaits(&maker);
 	end(&maker, 0);
 	/* A kind of block, and of event, that came later. */
 	begin(&maker, "v1/unknown.unw", false);

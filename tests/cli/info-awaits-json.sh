@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# the same as JSON
+unweave info --json "$DATA/v1/awaits.unw"
