@@ -93,7 +93,8 @@ static void show_details(FILE *to, const struct unweave_event *event)
 		show_waker(to, event);
 		break;
 	case UNWEAVE_EVENT_UNWIND:
-		fprintf(to, "  %" PRIu64 " frames, %s", event->value >> 1,
+		fprintf(to, "  %" PRIu64 " frame%s, %s", event->value >> 1,
+			event->value >> 1 == 1 ? "" : "s",
 			event->value & 1 ? "handled" : "not handled");
 		break;
 	case UNWEAVE_EVENT_APPEND:

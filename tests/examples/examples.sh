@@ -148,7 +148,7 @@ complete ok
 END
 try 'a client is woken by its descriptor and by its timer in turns' each_client '^(resume|wake|complete)'
 cat >"$work/wanted" <<'END'
-unwind 1 frames, handled
+unwind 1 frame, handled
 END
 try 'the query that fails is an unwind that somebody handled' each_client ^unwind
 cat >"$work/wanted" <<'END'
