@@ -56,6 +56,7 @@ struct unweave_chain {
 	void (*unwound)(struct unweave_link *link, struct unweave_chain *chain);
 };
 
+/* `code` may be NULL: then `go` is what is shown. */
 static inline void unweave_link_init(struct unweave_link *link, unweave_go go, const void *code,
 				     int32_t state)
 {
@@ -65,6 +66,7 @@ static inline void unweave_link_init(struct unweave_link *link, unweave_go go, c
 	link->state = state;
 }
 
+/* Also to use one again whose task has ended. `catches` and `unwound` are to be set after it. */
 static inline void unweave_chain_init(struct unweave_chain *chain)
 {
 	memset(chain, 0, sizeof(*chain));

@@ -26,6 +26,8 @@
  *
  * An error takes one function after the other off the chain: each box that
  * completes with one is an unwind of one frame, handled if somebody awaits it.
+ *
+ * While a box awaits it must stay where it is. docs/integrating.md has a whole program.
  */
 #ifndef UNWEAVE_MACHINE_H
 #define UNWEAVE_MACHINE_H
@@ -48,7 +50,10 @@ struct unweave_box {
 	uint32_t done;
 };
 
-/* A box for a call of a function; also to use one again. `go` gets NULL as its context. */
+/*
+ * A box for a call of a function; also to use one again. `go` gets NULL as its context, and what it
+ * returns is not looked at. `code` is as in a link.
+ */
 static inline void unweave_box_init(struct unweave_box *box, unweave_go go, const void *code,
 				    struct unweave_site *site)
 {
