@@ -4,8 +4,9 @@
  * the real recorder on the other processor: loop.* and overhead.*
  *
  * A repetition is a slice of some ms for each variant; the level changes in
- * between. The same loop without hooks is there twice: how much the two differ
- * is how much can be told apart.
+ * between. Overhead is what recording takes from a program that is not recorded;
+ * `off` is what that takes from a loop that knows nothing of unweave, which is
+ * there twice: how much the two differ is how much can be told apart.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,16 +19,17 @@
 
 #define WARM_UP 200u /* runs after a change of level, which are not timed */
 
-enum { BARE, AGAIN, FULL, CLOCKS, LEAST, OFF, SAMPLES, TASKS, VARIANTS };
+enum { BARE, AGAIN, OFF, FULL, CLOCKS, LEAST, FLOOR, SAMPLES, TASKS, VARIANTS };
 
 static const struct {
 	enum level level;
 	enum workload_hooks hooks;
 } variants[VARIANTS] = {
-	[BARE] = {LEVEL_OFF, HOOKS_NONE},        [AGAIN] = {LEVEL_OFF, HOOKS_NONE},
-	[FULL] = {LEVEL_FULL, HOOKS_REAL},       [CLOCKS] = {LEVEL_OFF, HOOKS_CLOCKS},
-	[LEAST] = {LEVEL_OFF, HOOKS_LEAST},      [OFF] = {LEVEL_OFF, HOOKS_REAL},
-	[SAMPLES] = {LEVEL_SAMPLES, HOOKS_REAL}, [TASKS] = {LEVEL_TASKS, HOOKS_REAL},
+	[BARE] = {LEVEL_OFF, HOOKS_NONE},    [AGAIN] = {LEVEL_OFF, HOOKS_NONE},
+	[FULL] = {LEVEL_FULL, HOOKS_REAL},   [CLOCKS] = {LEVEL_OFF, HOOKS_CLOCKS},
+	[FLOOR] = {LEVEL_OFF, HOOKS_FLOOR},  [LEAST] = {LEVEL_OFF, HOOKS_LEAST},
+	[OFF] = {LEVEL_OFF, HOOKS_REAL},     [SAMPLES] = {LEVEL_SAMPLES, HOOKS_REAL},
+	[TASKS] = {LEVEL_TASKS, HOOKS_REAL},
 };
 
 /* A loop, and how the names of its rows begin. */
@@ -87,19 +89,19 @@ static double best_added(const struct samples *samples, uint32_t variant)
 	return samples_best(samples, variant) - (bare < again ? bare : again);
 }
 
+/* What a variant takes away from another: recorded, from not recorded, mostly. */
 static void set_overhead(const struct plan *plan, const char *level, const struct samples *samples,
-			 uint32_t variant)
+			 uint32_t variant, uint32_t base)
 {
-	double added = samples_difference(samples, variant, BARE);
-	double best = variant == AGAIN ? samples_best(samples, AGAIN) - samples_best(samples, BARE)
-				       : best_added(samples, variant);
+	double added = samples_difference(samples, variant, base);
+	double best = samples_best(samples, variant) - samples_best(samples, base);
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s.%s.pct", plan->overhead, level);
 	rows_set(name, 100 * best / samples_best(samples, variant),
-		 100 * added / (samples_median(samples, BARE) + added));
+		 100 * added / (samples_median(samples, base) + added));
 	rows_note(name, "%+.1f ns a pair, %+.1f; quartiles +-%.1f", best, added,
-		  samples_scatter(samples, variant, BARE));
+		  samples_scatter(samples, variant, base));
 }
 
 static void set_loop(const struct plan *plan, const char *level, const struct samples *samples,
@@ -119,13 +121,15 @@ static void set_loop(const struct plan *plan, const char *level, const struct sa
 
 static void report(const struct plan *plan, const struct samples *samples)
 {
-	set_overhead(plan, "again", samples, AGAIN);
-	set_overhead(plan, "full", samples, FULL);
+	set_overhead(plan, "again", samples, AGAIN, BARE);
+	set_overhead(plan, "off", samples, OFF, BARE);
+	set_overhead(plan, "full", samples, FULL, OFF);
 	if (!plan->loop)
 		return;
-	set_overhead(plan, "samples", samples, SAMPLES);
-	set_overhead(plan, "tasks", samples, TASKS);
+	set_overhead(plan, "samples", samples, SAMPLES, OFF);
+	set_overhead(plan, "tasks", samples, TASKS, OFF);
 	set_loop(plan, "least", samples, LEAST);
+	set_loop(plan, "floor", samples, FLOOR);
 	set_loop(plan, "tasks", samples, TASKS);
 	set_loop(plan, "full", samples, FULL);
 }

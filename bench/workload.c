@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "emit/links.h"
 #include "unweave.h"
 
 #define STEPS (1u << 20)
@@ -161,6 +162,8 @@ static __attribute__((noinline)) void work(struct job *job, uint32_t rounds)
 static struct {
 	uint64_t words[2048];
 	uint32_t at;
+	uint64_t task, since, view[4];    /* for the floor: what runs, since when, what waits */
+	uint64_t slots[WORKLOAD_COLD][8]; /* and a line for each task */
 } least;
 
 static __attribute__((noinline)) void least_resume(uint64_t task)
@@ -174,6 +177,40 @@ static __attribute__((noinline)) void least_leave(void)
 {
 	least.words[least.at] = 1;
 	__atomic_store_n(&least.at, least.at + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * What nobody can do without who also says which function waits, what a thread
+ * runs and in which chain, and for how long each task ran: a frame, a view, a
+ * slot. As before, it looks at nothing and is never interrupted.
+ */
+static __attribute__((noinline)) void floor_resume(const struct unweave_link *link, uint64_t task)
+{
+	uint64_t now = clock_ticks(BENCH_CLOCK);
+
+	least.words[least.at] = now << 8;
+	least.words[least.at + 1] = task;
+	least.view[0] = (uintptr_t)link->code;
+	least.view[1] = (uintptr_t)link->awaiter;
+	least.view[2] = (uint64_t)link->state;
+	least.since = now;
+	__atomic_store_n(&least.task, task, __ATOMIC_RELEASE);
+	__atomic_store_n(&least.at, (least.at + 2) % 2040, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) void floor_leave(const struct unweave_link *link, uint32_t index)
+{
+	uint64_t *slot = least.slots[index];
+
+	least.words[least.at] = 1;
+	least.words[least.at + 1] = 7;
+	least.words[least.at + 2] = (uintptr_t)link->code;
+	slot[0]++;
+	slot[1] += least.since;
+	slot[2] = least.since;
+	slot[3] = 2;
+	__atomic_store_n(&least.task, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&least.at, least.at + 3, __ATOMIC_RELEASE);
 }
 
 /* A task's function: works, and goes to wait with another leaf. What is around it differs. */
@@ -207,12 +244,13 @@ static int box_step(struct unweave_link *link, void *context)
 	return 0;
 }
 
+/* A call through a pointer, as it would be. */
+static unweave_go volatile direct_go = direct_step;
+
 /* What a loop does that knows nothing of unweave: takes the innermost function, and calls it. */
 static inline void run_directly(struct job *job, enum unweave_model model)
 {
-	/* A call through a pointer, as it would be. */
-	static unweave_go volatile go = direct_step;
-	unweave_go direct = go;
+	unweave_go direct = direct_go;
 	struct unweave_link *link;
 
 	if (model == UNWEAVE_MODEL_MACHINE) {
@@ -224,8 +262,29 @@ static inline void run_directly(struct job *job, enum unweave_model model)
 	direct(link, &job->chain.head.innermost);
 }
 
-static inline void run_job(struct job *job, enum workload_hooks hooks, enum unweave_model model)
+/* As directly, but through an anchor. */
+static inline void run_on_floor(struct job *job, uint32_t index, enum unweave_model model)
 {
+	struct unweave_link **innermost = NULL;
+	struct unweave_link *link = &job->box.link;
+
+	if (model == UNWEAVE_MODEL_CHAIN) {
+		innermost = &job->chain.head.innermost;
+		link = *innermost;
+		*innermost = link->awaiter;
+	}
+	floor_resume(link, index);
+	emit_anchors[0](link, innermost, direct_go);
+	floor_leave(link, index);
+}
+
+static inline void run_job(struct workload *workload, struct job *job, enum workload_hooks hooks,
+			   enum unweave_model model)
+{
+	if (hooks == HOOKS_FLOOR) {
+		run_on_floor(job, (uint32_t)(job - workload->jobs), model);
+		return;
+	}
 	if (hooks == HOOKS_REAL) {
 		if (model == UNWEAVE_MODEL_CHAIN)
 			unweave_chain_run(&job->chain, UNWEAVE_RUN_LEAVE);
@@ -260,7 +319,7 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 		step.job = job;
 		step.rounds = workload->rounds[round];
 		step.leaf = as_code(workload->leaves[job->root][drawn & 7]);
-		run_job(job, hooks, model);
+		run_job(workload, job, hooks, model);
 		if (hooks == HOOKS_REAL && workload->pretend_told)
 			job->chain.head.told = job->chain.head.depth;
 		at = at + 1 == steps ? 0 : at + 1;
@@ -284,10 +343,12 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 RUN_LOOP(chain_bare, HOOKS_NONE, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_least, HOOKS_LEAST, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_floor, HOOKS_FLOOR, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_real, HOOKS_REAL, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(box_bare, HOOKS_NONE, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_least, HOOKS_LEAST, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_floor, HOOKS_FLOOR, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_real, HOOKS_REAL, UNWEAVE_MODEL_MACHINE)
 
 void workload_pretend_told(struct workload *workload, bool pretend)
@@ -299,14 +360,16 @@ void workload_pretend_told(struct workload *workload, bool pretend)
 double workload_run(struct workload *workload, enum workload_hooks hooks, uint32_t runs,
 		    uint32_t first)
 {
-	static void (*const loops[2][4])(struct workload *, uint32_t, uint32_t) = {
+	static void (*const loops[2][5])(struct workload *, uint32_t, uint32_t) = {
 		[UNWEAVE_MODEL_CHAIN] = {[HOOKS_NONE] = chain_bare,
 					 [HOOKS_CLOCKS] = chain_clocks,
 					 [HOOKS_LEAST] = chain_least,
+					 [HOOKS_FLOOR] = chain_floor,
 					 [HOOKS_REAL] = chain_real},
 		[UNWEAVE_MODEL_MACHINE] = {[HOOKS_NONE] = box_bare,
 					   [HOOKS_CLOCKS] = box_clocks,
 					   [HOOKS_LEAST] = box_least,
+					   [HOOKS_FLOOR] = box_floor,
 					   [HOOKS_REAL] = box_real},
 	};
 	uint64_t start = bench_cpu_ns();

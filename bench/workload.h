@@ -64,6 +64,7 @@ enum workload_hooks {
 	HOOKS_NONE,   /* nothing: calls the task's function directly */
 	HOOKS_CLOCKS, /* reads the clock, twice */
 	HOOKS_LEAST,  /* the least that a record can cost: see workload.c */
+	HOOKS_FLOOR,  /* the same with all that detail `full` promises */
 	HOOKS_REAL,   /* the model's run, which ends in a wait with a new leaf */
 };
 
