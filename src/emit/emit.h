@@ -177,6 +177,8 @@ uint64_t emit_adopt(struct emit_thread *self);
  * struct unweave_head, or 0. [hot]
  */
 void emit_task_head(uint64_t task, uint64_t address);
+/* Whether the task had a slot, and has completed. */
+bool emit_task_is_over(uint64_t task);
 
 /* Gives `site` its id, and its text to the arena; 0 if there is no room left. */
 uint32_t emit_site(struct unweave_site *site);

@@ -62,7 +62,8 @@ static void complete_run(struct box_run *run)
 
 /*
  * Whose chain a box is part of, for those that come to await it later; with this
- * bit it waits for that task too, but somebody else goes on in its chain.
+ * bit it waits for that task too, but somebody else goes on in its chain. The bit
+ * alone: it waits for a box that is in no task's chain yet.
  */
 #define BESIDE (UINT64_C(1) << 63)
 
@@ -80,8 +81,7 @@ static void set_under(struct unweave_box *box, uint64_t under)
 	__atomic_store_n(&box->under_epoch, emit_epoch(), __ATOMIC_RELEASE);
 }
 
-/* It waits for nobody, and is in no run but its own. Most have always been: then there is nothing
- * to write. */
+/* It waits for nobody, and is in no run but its own. */
 static void clear_under(struct unweave_box *box)
 {
 	if (box->under)
@@ -111,6 +111,16 @@ static void make_task(struct unweave_box *box)
 	/* Whoever came to await it just now may not have seen that there is a task to tell of. */
 	if (__atomic_load_n(&box->link.awaiter, __ATOMIC_SEQ_CST) != awaiter)
 		box->head.epoch = 0;
+}
+
+/* A task that waited for a box goes on: whoever awaits it is in its own chain from now on. */
+static void leave_under(struct unweave_box *box)
+{
+	/* Most have never waited for one: then there is nothing to write. */
+	if (emit_likely(!box->under))
+		return;
+	clear_under(box);
+	set_all_under(link_awaiter(&box->link), box->head.task);
 }
 
 /* A task's box waits. Its run ends, if it is the one under way here; else it began unseen. */
@@ -175,6 +185,18 @@ static void tell(uint64_t task, struct unweave_box *box, bool first)
 			     &box->link);
 }
 
+/*
+ * The same for a task that the child was noted to be in the chain of. It may be over:
+ * a box that has waited learns that only when it goes on.
+ */
+static void tell_under(uint64_t under, struct unweave_box *box, bool first)
+{
+	uint64_t task = under & ~BESIDE;
+
+	if (task && !emit_task_is_over(task))
+		tell(task, box, first && !(under & BESIDE));
+}
+
 /* Makes the box the one that goes on after `child`, unless there is one. */
 static bool link_to(struct unweave_box *box, struct unweave_box *child)
 {
@@ -196,7 +218,6 @@ void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 	box->head.epoch = 0;
 	first = link_to(box, child);
 	if (__atomic_load_n(&child->done, __ATOMIC_SEQ_CST)) {
-		clear_under(box);
 		tell_late(box, child, first);
 		return;
 	}
@@ -205,11 +226,11 @@ void unweave_box_await(struct unweave_box *box, struct unweave_box *child)
 	under = under_of(child);
 	tell(task, box, first);
 	/* If it waits itself, the chain of what it waits for goes on with this box too. */
-	if (!under)
+	if (under & ~BESIDE && under != task)
+		tell_under(under, box, first);
+	else
 		under = task;
-	else if (under != task)
-		tell(under & ~BESIDE, box, first && !(under & BESIDE));
-	set_all_under(&box->link, under && !first ? under | BESIDE : under);
+	set_all_under(&box->link, under && first ? under : under | BESIDE);
 }
 
 void unweave_box_await_late(struct unweave_box *box, struct unweave_box *child)
@@ -221,7 +242,10 @@ void unweave_box_watch(struct unweave_box *box, struct unweave_box *child)
 {
 	uint64_t task = task_of(child);
 
-	tell(task ? task : under_of(child) & ~BESIDE, box, false);
+	if (task)
+		tell(task, box, false);
+	else
+		tell_under(under_of(child), box, false);
 }
 
 /* The function that ran in `run` has returned, and the box may go any time now. */
@@ -279,9 +303,10 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 		box->link.go(&box->link, NULL);
 		return;
 	}
-	clear_under(box);
 	if (!box->head.task)
 		make_task(box);
+	else
+		leave_under(box);
 	run.box = box;
 	run.current = box;
 	run.completed = NULL;
@@ -297,7 +322,9 @@ static void continue_in(struct box_run *run, struct unweave_box *box)
 {
 	run->current = box;
 	run->completed = NULL;
-	set_under(box, run->run.dispatch.task);
+	/* Of several that it waited for, the last to be noted need not be the last to complete. */
+	if (under_of(box) != run->run.dispatch.task)
+		set_all_under(&box->link, run->run.dispatch.task);
 	links_show(&run->run, links_view(&box->link, run->run.place, true));
 	links_frame_resume(&run->run, false);
 	links_go(&run->run, &box->link, NULL);

@@ -278,6 +278,12 @@ void emit_task_head(uint64_t task, uint64_t address)
 		table_set(slot->head, address);
 }
 
+bool emit_task_is_over(uint64_t task)
+{
+	/* Those that found the table full have number 0. */
+	return table_index(task) && !emit_table_slot(task);
+}
+
 uint64_t emit_table_newest(const struct arena_control *parent)
 {
 	const struct arena_task *tasks =
