@@ -187,6 +187,7 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	      const struct drain_options *options, const struct drain_sink *sink, struct diag *diag)
 {
 	cleanup(drain_freep) struct drain *drain = calloc(1, sizeof(*drain));
+	bool armed;
 	int r;
 
 	if (!drain)
@@ -201,15 +202,16 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	r = stream_shop_init(&drain->shop);
 	if (r < 0 || !drain->watches || merge_reset(&drain->merge, ARENA_LINES * ARENA_STREAMS) < 0)
 		return -ENOMEM;
-	drain->adopting = atomic_load(&attachment->control->armed) ||
-			  atomic_load(&attachment->control->session.pid) != 0;
+	armed = atomic_load(&attachment->control->armed);
+	drain->adopting = armed || atomic_load(&attachment->control->session.pid) != 0;
 	settle_pending(drain);
 	r = reserve_pool(drain, options, diag);
 	if (r < 0)
 		return r;
 	begin_session(drain, options);
 	/* After that: who comes in between is in the table as well as in the records. */
-	r = census_begin(&drain->census, &drain->shop, introduce_census, drain);
+	r = armed ? 0 /* each task of the program is in its records */
+		  : census_begin(&drain->census, &drain->shop, introduce_census, drain);
 	if (r < 0)
 		return r;
 	*ret = take(drain);
