@@ -41,7 +41,8 @@ static inline uint64_t clock_ticks(enum arena_clock clock)
 	if (__builtin_expect(clock == ARENA_CLOCK_CNTVCT, 1)) {
 		uint64_t ticks;
 
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+		/* Not before what the caller has seen of other threads. */
+		__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
 		return ticks;
 	}
 #endif

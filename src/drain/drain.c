@@ -411,11 +411,14 @@ static int part_with_silent(struct drain *drain, uint32_t lines)
 static int visit_all(struct drain *drain, bool gone, bool look_after, bool last)
 {
 	uint64_t horizon = clock_ticks(drain->attachment->clock);
-	uint32_t used = atomic_load(&drain->attachment->control->lines_used);
+	uint32_t used;
 	uint64_t before = drain->shop.records;
 	uint64_t taken;
 	int r = 0;
 
+	/* Nothing that is read below may be read before the clock. */
+	atomic_thread_fence(memory_order_seq_cst);
+	used = atomic_load(&drain->attachment->control->lines_used);
 	if (used > ARENA_LINES)
 		used = ARENA_LINES;
 	merge_reset(&drain->merge, 0);

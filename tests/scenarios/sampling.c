@@ -43,7 +43,7 @@
 #ifndef DEFERS_SIGNALS
 #define DEFERS_SIGNALS false
 #endif
-#define STEPPED 50 /* requests or calls */
+#define STEPPED 20 /* requests or calls */
 
 static bool stop;
 static bool alone; /* only one thread runs */

@@ -457,6 +457,7 @@ static void whoever_attaches_sees_the_tasks_from_before(void)
 	pid = fork();
 	if (pid == 0)
 		live_with_tasks(pipes[1]);
+	close(pipes[1]);
 	CHECK_EQ(read(pipes[0], tasks, sizeof(tasks)), sizeof(tasks));
 	CHECK_EQ(attach_pid(&attachment, (uint32_t)pid, &diag), 0);
 	CHECK(table_find(&attachment.table, tasks[0], &entry));
@@ -473,7 +474,6 @@ static void whoever_attaches_sees_the_tasks_from_before(void)
 	attach_remove(&attachment);
 	attach_fini(&attachment);
 	close(pipes[0]);
-	close(pipes[1]);
 }
 
 static void a_slot_that_has_had_all_its_ids_is_not_used_again(void)
@@ -509,7 +509,8 @@ int main(void)
 	RUN(a_handler_inside_a_hook_creates_and_completes);
 	RUN(handlers_at_any_moment_leave_the_table_whole);
 	RUN(a_child_of_fork_leaves_its_parents_tasks_alone);
-	RUN(whoever_attaches_sees_the_tasks_from_before);
+	if (!check_emulated())
+		RUN(whoever_attaches_sees_the_tasks_from_before);
 	RUN(a_slot_that_has_had_all_its_ids_is_not_used_again);
 	return check_done();
 }
