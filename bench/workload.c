@@ -303,6 +303,14 @@ static inline void run_job(struct workload *workload, struct job *job, enum work
 		least_leave();
 }
 
+static inline void pretend_told(struct job *job, enum unweave_model model)
+{
+	if (model == UNWEAVE_MODEL_CHAIN)
+		job->chain.head.told = job->chain.head.depth;
+	else
+		job->box.head.epoch = emit_epoch();
+}
+
 /* One loop for each way to run: `hooks` and `model` are constants in each. */
 static inline __attribute__((always_inline)) void run(struct workload *workload, uint32_t runs,
 						      uint32_t first, enum workload_hooks hooks,
@@ -321,7 +329,7 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 		step.leaf = as_code(workload->leaves[job->root][drawn & 7]);
 		run_job(workload, job, hooks, model);
 		if (hooks == HOOKS_REAL && workload->pretend_told)
-			job->chain.head.told = job->chain.head.depth;
+			pretend_told(job, model);
 		at = at + 1 == steps ? 0 : at + 1;
 		round = round + 1 == slice ? 0 : round + 1;
 		if (--idle == 0) {
@@ -353,8 +361,7 @@ RUN_LOOP(box_real, HOOKS_REAL, UNWEAVE_MODEL_MACHINE)
 
 void workload_pretend_told(struct workload *workload, bool pretend)
 {
-	/* A state machine tells its own frame each time; only the chain's marks would go. */
-	workload->pretend_told = pretend && workload->model == UNWEAVE_MODEL_CHAIN;
+	workload->pretend_told = pretend;
 }
 
 double workload_run(struct workload *workload, enum workload_hooks hooks, uint32_t runs,

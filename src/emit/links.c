@@ -97,13 +97,6 @@ void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link
 	});
 }
 
-struct links_run *links_innermost(void)
-{
-	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
-
-	return nest ? (struct links_run *)first_dispatch(nest) : NULL;
-}
-
 const struct unweave_priv_view *dispatch_view(const struct unweave_priv_nest *nest, uint64_t task)
 {
 	const struct unweave_priv_dispatch *dispatch = first_dispatch(nest);

@@ -201,7 +201,12 @@ void links_suspend(struct unweave_head *head, enum unweave_model model, bool lea
 void links_append(unsigned kind, uint64_t task, uint64_t by, struct unweave_link *links);
 
 /* The innermost run of this thread that is shown; NULL if there is none. */
-struct links_run *links_innermost(void);
+static inline struct links_run *links_innermost(void)
+{
+	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
+
+	return nest ? (struct links_run *)(uintptr_t)nest->dispatch : NULL;
+}
 
 /* What a thread's dispatch records say it is inside of, for a session that begins meanwhile. */
 void dispatch_refill_nest(struct unweave_priv_nest *nest);
