@@ -22,7 +22,7 @@ demo: all ## trace a small program and show what is in the trace
 	build/unweave record -o build/demo.unw -- build/examples/demo
 	build/unweave info build/demo.unw
 	@echo 'One request of it, from its creation to its end:'
-	build/unweave dump --stacks --task 24 build/demo.unw
+	build/unweave dump --stacks --task 33554456 build/demo.unw
 
 check: packages-build-check ## build and pass every test
 	@tools/run-checks

@@ -213,6 +213,8 @@ static void fill_control(struct arena_control *control, const struct place *plac
 	control->tasks_max = place->tasks;
 	control->tasks_at = place_tasks_at(place);
 	control->task_names_at = place_tasks_at(place) + table_bytes(place->tasks);
+	/* Not 0: a number that a program made up is then no slot's id, free or not. */
+	control->first_generation = 1;
 	place_program(control->program, sizeof(control->program));
 	memcpy(control->note, place->note, sizeof(control->note));
 	__atomic_store_n(&control->config.hot.gate, FIRST_GATE(ARENA_MODE_OFF), __ATOMIC_RELAXED);
