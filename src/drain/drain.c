@@ -11,6 +11,7 @@
 
 #include "arena/clock.h"
 #include "drain/census.h"
+#include "drain/events.h"
 #include "drain/sites.h"
 #include "util/cleanup.h"
 #include "util/merge.h"
@@ -374,7 +375,7 @@ static int decode_in_order(struct drain *drain, uint64_t horizon)
 	while (merge->first && merge->first->ticks <= horizon) {
 		struct stream *stream = (struct stream *)merge->first;
 		uint64_t limit = merge->bound < horizon ? merge->bound : horizon;
-		int r = stream_decode(stream, &drain->shop, limit);
+		int r = events_decode(stream, &drain->shop, limit);
 
 		if (r >= 0)
 			r = stream_refill(stream, &drain->shop);

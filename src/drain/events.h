@@ -11,7 +11,8 @@
 
 /*
  * Decodes the records at hand that are due at `limit`. Damage ends it: what
- * follows it in the words at hand counts as missing later.
+ * follows it in the words at hand counts as missing later. Returns what the sink
+ * returned.
  */
 int events_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit);
 

@@ -268,11 +268,6 @@ int stream_refill(struct stream *stream, struct stream_shop *shop)
 	return r < 0 ? r : 1;
 }
 
-int stream_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit)
-{
-	return events_decode(stream, shop, limit);
-}
-
 /* Records in the stream before `taken`; 0 if that cannot be said. */
 static uint64_t count_before(const struct stream *stream, const struct stream_shop *shop,
 			     struct stream_words *copy)

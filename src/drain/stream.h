@@ -96,9 +96,6 @@ void stream_close(struct stream *stream, struct stream_shop *shop);
  */
 int stream_refill(struct stream *stream, struct stream_shop *shop);
 
-/* Decodes the records at hand that are due at `limit`. Returns what the sink returned. */
-int stream_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit);
-
 /* Nothing more will be taken in this session: tells what waited, and what was lost at the end. */
 int stream_settle(struct stream *stream, struct stream_shop *shop);
 

@@ -214,8 +214,8 @@ void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
 			 const struct emit_frames *frames);
 
-/* Brings the calling thread up to date with the config. NULL if it has no line, or is in a hook. */
-struct emit_thread *emit_refresh(void);
+/* Brings the calling thread up to date with the config, unless it is inside a hook. */
+void emit_refresh(void);
 
 /* The epoch that chains are told in; never 0, which is what a new head says. */
 static inline uint32_t emit_epoch(void)

@@ -292,7 +292,7 @@ void emit_slowly(const struct emit_request *request)
 	errno = error;
 }
 
-struct emit_thread *emit_refresh(void)
+void emit_refresh(void)
 {
 	int error = errno;
 	struct emit_thread *inside;
@@ -303,7 +303,6 @@ struct emit_thread *emit_refresh(void)
 	if (self)
 		unweave_priv_exit(&self->hot, gate);
 	errno = error;
-	return self;
 }
 
 static struct emit_request creation(uint64_t task, const struct table_birth *birth,
