@@ -15,6 +15,7 @@
 
 #include "trace/format.h"
 #include "trace/meta.h"
+#include "trace/sample.h"
 #include "unweave/event.h"
 #include "util/diag.h"
 
@@ -56,6 +57,7 @@ struct reader_summary {
 	uint64_t first, last;  /* ns, of the events; 0 if there are none */
 	uint64_t realtime;     /* CLOCK_REALTIME ns of `first` */
 	uint64_t faults;
+	uint64_t sample_blocks;
 	bool closed;                 /* an END block is there: the recorder ended in good order */
 	struct meta_session session; /* strings are owned by the reader */
 	bool session_known;
@@ -86,6 +88,32 @@ uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss caus
  * call. Returns 0, READER_END, or -ENOMEM or -EIO.
  */
 int reader_next(struct reader *reader, struct unweave_event *ret, struct diag *diag);
+
+/*
+ * The next sample, in the order of the file: that of time, but for a few ms
+ * where threads met. `ret` and what it points to stay until the next call; its
+ * frames, while `block` stays the same. Returns as reader_next().
+ */
+int reader_next_sample(struct reader *reader, struct sample *ret, struct diag *diag);
+/* Starts over with the samples. */
+void reader_rewind_samples(struct reader *reader);
+
+/* How samples were taken; NULL if the trace has none. */
+const struct meta_sampler *reader_sampler(const struct reader *reader);
+
+/* What a thread of a sample was called; "" if unknown. */
+const char *reader_tid_name(const struct reader *reader, uint32_t tid);
+
+/* Calls `visit` for each, later ones last. What returns non-zero ends it, and is returned. */
+int reader_each_module(const struct reader *reader,
+		       int (*visit)(void *data, const struct meta_module *module), void *data);
+/* `start`: address where the function begins; 0: unknown. Frames innermost first. */
+int reader_each_symbol(const struct reader *reader,
+		       int (*visit)(void *data, uint64_t address, uint64_t start,
+				    const struct meta_symbol_frame *frames, uint32_t count),
+		       void *data);
+/* Where the anchors lie in the program; 0: the trace does not say. */
+uint64_t reader_anchors(const struct reader *reader);
 
 /* Starts over with only the events of [from, to), ns; for filters, without decoding the rest. */
 int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *diag);

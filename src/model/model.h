@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Goes through a trace once and says what its tasks did, in whole pieces: runs,
+ * waits, wakes, samples, and tasks once they are over. In memory proportional
+ * to the tasks that live at one time and to distinct stacks.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/splice.h"
+#include "model/tree.h"
+#include "trace/reader.h"
+#include "util/diag.h"
+
+struct model;
+
+enum model_end {
+	MODEL_INCOMPLETE, /* the trace ended first */
+	MODEL_OK,
+	MODEL_ERROR,
+	MODEL_CANCELLED,
+};
+
+/* A task, from the first word of it to its end. Valid while it lives and in its `task` call. */
+struct model_task {
+	uint64_t id;
+	uint64_t parent; /* 0: none, or unknown */
+	const char
+		*label; /* its name, or its site's, or "task in FUNCTION"; "": nothing is known */
+	const struct reader_site *site; /* or NULL; of the reader */
+	uint64_t created;               /* ns; of its first event if `before` */
+	uint64_t ended;                 /* ns; the trace's last event if incomplete */
+	uint64_t cpu;                   /* ns, by samples */
+	uint64_t busy;                  /* ns in runs */
+	uint64_t pending;               /* ns in waits, until it was woken */
+	uint64_t queued;                /* ns in waits, after that */
+	uint64_t runs;
+	uint64_t wakes;
+	uint64_t self_wakes;
+	uint32_t samples;
+	uint32_t stack; /* chain as last known, in the tree; 0: unknown */
+	enum model_end end;
+	bool before;    /* it was there before the trace began */
+	bool uncertain; /* events were lost meanwhile: its times are at least so much */
+	void *user;     /* the sink's own; NULL at first */
+};
+
+struct model_run {
+	struct model_task *task;
+	uint32_t thread;
+	uint32_t depth; /* runs around it on its thread */
+	uint64_t start, end;
+	uint64_t cpu; /* ns, by samples */
+	uint32_t samples;
+	uint32_t stack;     /* chain at its end, in the tree; 0: unknown */
+	uint32_t hottest;   /* logical stack of its last sample; 0: none */
+	bool begin_unknown; /* it began before the trace did, or in a loss */
+	bool end_unknown;   /* the trace, or what is known, ended first */
+};
+
+struct model_wait {
+	struct model_task *task;
+	uint64_t start;
+	uint64_t woken; /* 0: nobody said */
+	uint64_t end;
+	uint64_t waker;   /* task; 0: none, or unknown */
+	uint32_t source;  /* enum unweave_source, if woken */
+	uint32_t thread;  /* on which it was woken; 0: unknown */
+	uint32_t stack;   /* chain that waited, in the tree; 0: unknown */
+	bool end_unknown; /* it still waited at the end */
+};
+
+struct model_sample {
+	struct model_task *task; /* innermost; NULL: none */
+	uint64_t time;
+	uint64_t weight; /* ns */
+	uint32_t tid;
+	uint32_t thread; /* number in the trace; 0: one without events */
+	uint32_t stack;  /* logical stack, in the tree; 0: unknown */
+	uint32_t flags;  /* SAMPLE_* */
+	enum splice_outcome outcome;
+};
+
+/* What a model tells, in time order of ends. Each may be NULL. What returns < 0 ends the reading.
+ */
+struct model_sink {
+	int (*created)(void *data, struct model_task *task);
+	int (*run)(void *data, const struct model_run *run);
+	int (*wait)(void *data, const struct model_wait *wait);
+	int (*sample)(void *data, const struct model_sample *sample);
+	int (*task)(void *data, struct model_task *task); /* it is over, or the trace is */
+	/* The thread waited for something to do. */
+	int (*idle)(void *data, uint32_t thread, uint64_t start, uint64_t end);
+	void (*progress)(void *data, uint64_t done, uint64_t all); /* ns of the trace */
+	void *data;
+};
+
+/* Sums over the whole trace; complete after model_read(). */
+struct model_totals {
+	uint64_t first, last; /* ns */
+	uint64_t events;
+	uint64_t tasks; /* seen */
+	uint64_t completed;
+	uint64_t live_most; /* at one time */
+	uint64_t runs, waits, wakes;
+	uint64_t busy, pending, queued; /* ns */
+	uint64_t samples;
+	uint64_t cpu;                       /* ns, by samples */
+	uint64_t outcomes[SPLICE_OUTCOMES]; /* samples by what became of them */
+	uint64_t lost;                      /* events */
+};
+
+/* Returns -ENOMEM. The reader is borrowed, and read from its beginning by model_read(). */
+int model_new(struct model **ret, struct reader *reader);
+struct model *model_free(struct model *model);
+
+/* Returns 0, what the sink returned, or -ENOMEM or -EIO. */
+int model_read(struct model *model, const struct model_sink *sink, struct diag *diag);
+
+const struct tree *model_tree(const struct model *model);
+const struct model_totals *model_totals(const struct model *model);
+/* The task with this id if it lives now; for wakers and parents. */
+struct model_task *model_task(struct model *model, uint64_t id);
+
+#endif /* MODEL_MODEL_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code that a living program has mapped, with the build ids of its files. */
+#ifndef SYMBOL_MAPS_H
+#define SYMBOL_MAPS_H
+
+#include "symbol/symbol.h"
+
+typedef int (*maps_visit)(void *data, const struct symbol_module *module);
+
+/*
+ * Calls `visit` for each executable mapping of process `pid`, in the order of
+ * addresses. Returns what `visit` returned if that was not 0, or -errno.
+ */
+int maps_each(uint32_t pid, maps_visit visit, void *data);
+
+#endif /* SYMBOL_MAPS_H */
