@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "cli/cmd.h"
-#include "cli/json.h"
 #include "cli/labels.h"
 #include "cli/names.h"
 #include "cli/progress.h"
@@ -14,6 +13,7 @@
 #include "cli/tasks.h"
 #include "trace/reader.h"
 #include "util/cleanup.h"
+#include "view/json.h"
 
 #define THREADS_SHOWN 16u
 #define SITES_SHOWN 16u

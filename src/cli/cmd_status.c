@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/json.h"
 #include "cli/say.h"
 #include "drain/attach.h"
 #include "util/cleanup.h"
+#include "view/json.h"
 
 enum { OPTION_JSON = 1 };
 

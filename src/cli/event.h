@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/json.h"
 #include "cli/labels.h"
 #include "trace/reader.h"
+#include "view/json.h"
 
 /* One line; `label` is its task's, `stacks` adds the addresses of the event's chain. */
 void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,

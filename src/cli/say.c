@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/utf8.h"
+#include "view/utf8.h"
 
 void say_error(const char *file, const char *format, ...)
 {

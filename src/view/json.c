@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+#include "view/json.h"
 
 #include <inttypes.h>
 
-#include "cli/utf8.h"
+#include "view/utf8.h"
 
 static void put_text(FILE *to, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes JSON. `key` is NULL within an array and for the outermost value. */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#ifndef VIEW_JSON_H
+#define VIEW_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,4 +27,4 @@ void json_address(struct json *json, const char *key, uint64_t address);
 /* Ends the line after an outermost value. */
 void json_line(struct json *json);
 
-#endif /* CLI_JSON_H */
+#endif /* VIEW_JSON_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/utf8.h"
+#include "view/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
