@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/catalog.h"
+#include "trace/sampled.h"
 #include "trace/timeline.h"
 #include "trace/track.h"
 #include "util/cleanup.h"
@@ -35,6 +36,7 @@ struct reader {
 	uint64_t last;          /* ticks */
 	struct track_source source;
 	struct catalog catalog;
+	struct sampled sampled;
 	struct reader_summary summary;
 };
 
@@ -106,6 +108,12 @@ static int read_metadata(struct reader *reader, uint8_t kind, struct wire *from)
 		return catalog_read_threads(&reader->catalog, from);
 	case BLOCK_SITES:
 		return catalog_read_sites(&reader->catalog, from);
+	case BLOCK_SAMPLER:
+		return sampled_read_sampler(&reader->sampled, from);
+	case BLOCK_MODULES:
+		return sampled_read_modules(&reader->sampled, from);
+	case BLOCK_SYMBOLS:
+		return sampled_read_symbols(&reader->sampled, from);
 	default:
 		return catalog_read_end(&reader->catalog, from);
 	}
@@ -158,7 +166,9 @@ static int scan(struct reader *reader, struct diag *diag)
 			reader->source.resynced = true;
 		if (block.kind == BLOCK_EVENTS)
 			r = note_events(reader, &block, offset);
-		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_END)
+		else if (block.kind == BLOCK_SAMPLES)
+			r = sampled_add_block(&reader->sampled, offset);
+		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_SYMBOLS)
 			r = note_metadata(reader, &block, offset, payload, diag);
 		if (r < 0)
 			return r;
@@ -199,6 +209,7 @@ static void summarise(struct reader *reader)
 	summary->session = reader->catalog.session;
 	summary->session_known = reader->catalog.session_known;
 	summary->closed = reader->catalog.closed;
+	summary->sample_blocks = reader->sampled.count;
 	if (summary->event_blocks) {
 		summary->first = timeline_ns(&reader->timeline, summary->first);
 		summary->last = timeline_ns(&reader->timeline, reader->last);
@@ -221,7 +232,8 @@ int reader_open(struct reader **ret, const char *path, reader_on_fault on_fault,
 	source->blocks.fd = -1;
 	source->faults = (struct faults){.tell = on_fault, .data = data};
 	timeline_init(&reader->timeline);
-	if (catalog_init(&reader->catalog) < 0 || map_init(&reader->track_index, UINT32_MAX) < 0)
+	if (catalog_init(&reader->catalog) < 0 || sampled_init(&reader->sampled) < 0 ||
+	    map_init(&reader->track_index, UINT32_MAX) < 0)
 		return no_memory(diag);
 	r = blocks_open(&source->blocks, path, &source->faults, diag);
 	if (r < 0)
@@ -253,6 +265,7 @@ struct reader *reader_free(struct reader *reader)
 	track_source_fini(&reader->source);
 	timeline_fini(&reader->timeline);
 	catalog_fini(&reader->catalog);
+	sampled_fini(&reader->sampled);
 	free(reader);
 	return NULL;
 }
@@ -442,4 +455,82 @@ int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *
 	merge_settle(&reader->merge);
 	reader->summary.faults = reader->source.faults.count;
 	return 0;
+}
+
+int reader_next_sample(struct reader *reader, struct sample *ret, struct diag *diag)
+{
+	int r = sampled_next(&reader->sampled, &reader->source.blocks, ret, diag);
+
+	reader->summary.faults = reader->source.faults.count;
+	if (r)
+		return r == -ENOMEM ? no_memory(diag) : r;
+	ret->time = timeline_ns(&reader->timeline, ret->time);
+	return 0;
+}
+
+void reader_rewind_samples(struct reader *reader)
+{
+	reader->sampled.next = 0;
+	reader->sampled.block.left = 0;
+}
+
+const struct meta_sampler *reader_sampler(const struct reader *reader)
+{
+	return reader->sampled.sampler_known ? &reader->sampled.sampler : NULL;
+}
+
+const char *reader_tid_name(const struct reader *reader, uint32_t tid)
+{
+	uint32_t *found = map_find(&reader->sampled.name_index, tid);
+
+	return found ? reader->sampled.names[*found] : "";
+}
+
+int reader_each_module(const struct reader *reader,
+		       int (*visit)(void *data, const struct meta_module *module), void *data)
+{
+	const struct sampled_kept *kept = &reader->sampled.modules;
+
+	for (uint32_t i = 0; i < kept->count; i++) {
+		struct wire from = wire_of(kept->payloads[i].bytes, kept->payloads[i].length);
+
+		for (uint64_t left = wire_varint(&from); left; left--) {
+			struct meta_module module;
+			int r;
+
+			meta_module_decode(&from, &module);
+			r = visit(data, &module);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int reader_each_symbol(const struct reader *reader,
+		       int (*visit)(void *data, uint64_t address, uint64_t start,
+				    const struct meta_symbol_frame *frames, uint32_t count),
+		       void *data)
+{
+	const struct sampled_kept *kept = &reader->sampled.symbols;
+	struct meta_symbol_frame frames[META_SYMBOL_FRAMES];
+
+	for (uint32_t i = 0; i < kept->count; i++) {
+		struct wire from = wire_of(kept->payloads[i].bytes, kept->payloads[i].length);
+
+		for (uint64_t left = wire_varint(&from); left; left--) {
+			uint64_t address, start;
+			uint32_t count = meta_symbol_decode(&from, &address, &start, frames);
+			int r = visit(data, address, start, frames, count);
+
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+uint64_t reader_anchors(const struct reader *reader)
+{
+	return reader->sampled.anchors;
 }

@@ -101,7 +101,7 @@ void reader_rewind_samples(struct reader *reader);
 /* How samples were taken; NULL if the trace has none. */
 const struct meta_sampler *reader_sampler(const struct reader *reader);
 
-/* What a thread of a sample was called; "" if unknown. */
+/* What a thread was called, once a sample of it was read; "" if unknown. */
 const char *reader_tid_name(const struct reader *reader, uint32_t tid);
 
 /* Calls `visit` for each, later ones last. What returns non-zero ends it, and is returned. */

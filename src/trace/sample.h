@@ -79,4 +79,18 @@ struct meta_symbol_frame {
 	uint64_t line;             /* 0: unknown */
 };
 
+/* Each appends one struct's fields, as in meta.h. -ENOMEM. */
+int meta_sampler_encode(struct buffer *to, const struct meta_sampler *sampler);
+int meta_module_encode(struct buffer *to, const struct meta_module *module);
+/* A symbol: its address, where its function begins, its frames. */
+int meta_symbol_encode(struct buffer *to, uint64_t address, uint64_t start,
+		       const struct meta_symbol_frame *frames, uint32_t count);
+
+void meta_sampler_decode(struct wire *from, struct meta_sampler *ret);
+void meta_module_decode(struct wire *from, struct meta_module *ret);
+/* At most META_SYMBOL_FRAMES of the frames are kept; how many there are of those. */
+#define META_SYMBOL_FRAMES 64u
+uint32_t meta_symbol_decode(struct wire *from, uint64_t *ret_address, uint64_t *ret_start,
+			    struct meta_symbol_frame frames[META_SYMBOL_FRAMES]);
+
 #endif /* TRACE_SAMPLE_H */
