@@ -18,11 +18,9 @@ build/build.ninja: | packages-build
 all: packages-build build/build.ninja ## build everything under build/, the tool as build/unweave
 	@if [ -t 1 ]; then ninja -C build; else ninja --quiet -C build; fi
 
-demo: all ## trace a small program and show what is in the trace
-	build/unweave record -o build/demo.unw -- build/examples/demo
+demo: all ## record a small server under load, and show what is in the trace
+	build/unweave record -o build/demo.unw -- build/examples/server --load 3
 	build/unweave info build/demo.unw
-	@echo 'One request of it, from its creation to its end:'
-	build/unweave dump --stacks --task 33554456 build/demo.unw
 
 check: packages-build-check ## build and pass every test
 	@tools/run-checks

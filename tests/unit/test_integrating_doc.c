@@ -44,7 +44,7 @@ static char *next_piece(char **text, const char *open, const char *close)
 
 static void every_piece_of_c_is_in_an_example(void)
 {
-	static const char *const names[] = {"examples/demo.c", "examples/loop.c",
+	static const char *const names[] = {"examples/hooks.c", "examples/loop.c",
 					    "examples/machine.c"};
 	static char examples[3][TEXT_MAX];
 	char *rest = page, *piece;

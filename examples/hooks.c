@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small run loop on several threads, instrumented with the hooks: requests
- * that wait for a "database" and for each other. `make demo` records it.
+ * that wait for a "database" and for each other.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -102,7 +102,6 @@ int main(void)
 			return 1;
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(threads[i], NULL);
-	printf("demo: %d requests on %d threads; %s\n", WORKERS * REQUESTS, WORKERS,
-	       unweave_status());
+	printf("%d requests on %d threads; %s\n", WORKERS * REQUESTS, WORKERS, unweave_status());
 	return 0;
 }
