@@ -10,7 +10,13 @@
  * An anchor in the native stack says where the run begins there: what is above
  * it is the running function and what that called, the rest of the chain
  * follows, and the dispatch below is left out. With nested runs each takes the
- * next anchor; native frames between them stay.
+ * next anchor; native frames between them stay. State machines may be continued
+ * inside of each other, so a run of them takes all anchors down to its anchor 0.
+ *
+ * Where the sample hit the anchor itself, the function comes from the chain. A
+ * thread that is in the dispatch of its innermost run, between two functions,
+ * has the dispatch's own frames on top of the whole chain. A run whose chain
+ * nobody knows keeps all that is there, anchor and dispatch too.
  */
 #ifndef MODEL_SPLICE_H
 #define MODEL_SPLICE_H
@@ -34,10 +40,10 @@ struct splice_frame {
 	uint32_t kind; /* enum splice_kind */
 };
 
-/* What became of a sample. */
+/* What became of a sample; with several runs the worst of what became of them. */
 enum splice_outcome {
 	SPLICE_NO_TASK,   /* no task ran: the native stack as it is */
-	SPLICE_EXACT,     /* every run found its anchor */
+	SPLICE_EXACT,     /* every run found its anchor, or is in its dispatch */
 	SPLICE_NO_ANCHOR, /* a run has none (its runtime calls without): the chain follows the
 			     native frames, which may include the loop's own */
 	SPLICE_CUT,       /* the native stack ended before the anchor; the chain is right */
@@ -61,6 +67,9 @@ struct splice_options {
 	splice_same_function same;      /* or NULL: not checked */
 	void *same_data;
 };
+
+/* Which anchor an address inside of them is in, 0 to 31. */
+uint32_t splice_slot(struct splice_anchors anchors, uint64_t address);
 
 /*
  * Fills `ret`, at most `most` frames, innermost first, and `*ret_count`; frames
