@@ -22,6 +22,7 @@ struct samples_stack {
 	const uint64_t *addresses;
 	const int32_t *states; /* NULL: all 0 */
 	uint32_t count;
+	const uint8_t *kinds; /* enum unweave_frame_kind; NULL: all are code */
 };
 
 struct samples_segment {

@@ -199,6 +199,7 @@ static int stack_of(struct samples_writer *writer, const struct samples_stack *s
 					       .parent = index,
 					       .address = stack->addresses[i],
 					       .state = stack->states ? stack->states[i] : 0,
+					       .kind = stack->kinds ? stack->kinds[i] : 0,
 				       });
 		if (!index)
 			return -ENOMEM;
