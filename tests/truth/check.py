@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records programs with known answers, and compares what the tool says with these.
+
+usage: check.py UNWEAVE WAITS PLANTED...
+
+UNWEAVE_TRUTH=full in the environment: every build, rate and number of threads.
+UNWEAVE_TRUTH_KEEP=DIRECTORY: traces and accounts stay there.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import account
+import reading
+
+# A sampler without fault fails one of all the checks together with less than this chance.
+CHANCE = 0.001
+FULL = os.environ.get("UNWEAVE_TRUTH") == "full"
+
+# Build, samples a second, threads, seconds of CPU time.
+SHORT_RUNS = [
+    ("planted_O0", 999, 4, 1.0),
+    ("planted_O0_pointers", 999, 1, 1.0),
+    ("planted_O2", 999, 1, 1.0),
+    ("planted_O2", 99, 4, 1.5),
+    ("planted_O2_pointers", 4999, 4, 1.0),
+    ("planted_stripped", 4999, 1, 1.0),
+]
+
+
+class Tap:
+    """Counts what held, and says so."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def check(self, sentence, wrong, note=""):
+        self.count += 1
+        for line in list(wrong)[:12]:
+            print(f"# {line}")
+        if len(wrong) > 12:
+            print(f"# … and {len(wrong) - 12} more")
+        if wrong:
+            self.failed += 1
+        print(f"{'not ok' if wrong else 'ok'} {self.count} - {sentence}{note}", flush=True)
+
+    def end(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0
+
+
+def record(unweave, trace, options, command):
+    """Returns what went wrong, as lines."""
+    done = subprocess.run(
+        [unweave, "record", "-q", "-o", trace, *options, "--", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    said = done.stderr.splitlines()
+    return [f"exit status {done.returncode}", *said] if done.returncode else []
+
+
+def describe(samples):
+    return [
+        f"{sample.count} x task {sample.task}: {' < '.join(sample.stack[:12])}"
+        f"{' …' if len(sample.stack) > 12 else ''}"
+        for sample in sorted(samples, key=lambda sample: -sample.count)
+    ]
+
+
+def check_planted(tap, unweave, program, run, chance, folder):
+    name, rate, threads, cpu = run
+    title = f"{name} at {rate} Hz on {threads} {'thread' if threads == 1 else 'threads'}"
+    trace, answer = folder / "planted.unw", folder / "planted.json"
+    if os.environ.get("UNWEAVE_TRUTH_KEEP"):
+        trace = folder / f"{name}_{rate}_{threads}.unw"
+        answer = trace.with_suffix(".json")
+    command = [program, "--threads", str(threads), "--cpu", str(cpu), answer]
+    wrong = record(unweave, trace, ["-F", str(rate)], command)
+    tap.check(f"{title}: it is recorded", wrong)
+    if wrong:
+        return
+    planted = account.places(json.loads(answer.read_text()))
+    samples = reading.samples(unweave, trace)
+    summary = reading.summary(unweave, trace)
+    hit = sum(account.hits(samples).values())
+    few = hit < 0.5 * rate * cpu
+    tap.check(
+        f"{title}: there are as many samples as the rate asks for",
+        [f"{hit} samples in {cpu} s"] if few else [],
+        f" ({account.count(samples)})",
+    )
+    tap.check(f"{title}: no sample has a wrong task", describe(account.wrong_tasks(samples, planted)))
+    tap.check(f"{title}: every stack is the planted one", describe(account.wrong_stacks(samples, planted)))
+    tap.check(f"{title}: every chain ends where it should", describe(account.wrong_chains(samples, planted)))
+    unlikely, outside = account.unlikely_shares(samples, planted, chance)
+    tap.check(
+        f"{title}: shares are those that were planted",
+        unlikely,
+        f" ({outside} of {len(planted)} places outside of their 95 %)",
+    )
+    tap.check(
+        f"{title}: at least 99 % of the samples in tasks are spliced exactly",
+        [] if summary.coverage >= 0.99 else [f"{summary.coverage:.2%}: {summary.outcomes}"],
+        f" ({summary.coverage:.2%})",
+    )
+
+
+def off(measured, least, most):
+    """Whether it is more than 1 % outside."""
+    return not 0.99 * least <= measured <= 1.01 * most
+
+
+def compare_waits(waiters, found, key):
+    wrong = []
+    for waiter in waiters:
+        name = key(waiter)
+        waits = found.get(name)
+        if not waits:
+            wrong.append(f"{name} never waits")
+            continue
+        if waits.count != waiter["waits"]:
+            wrong.append(f"{name}: {waits.count} waits; {waiter['waits']} in the log")
+        for what in ("pending", "queued"):
+            measured, (least, most) = getattr(waits, what), waiter[what]
+            if off(measured, least, most):
+                wrong.append(f"{name} is {what} for {measured} ns; {least} to {most} in the log")
+    return wrong
+
+
+def check_waits(tap, unweave, program, threads, seconds, folder):
+    title = f"waits on {threads} {'thread' if threads == 1 else 'threads'}"
+    trace, answer = folder / f"waits{threads}.unw", folder / f"waits{threads}.json"
+    command = [program, "--threads", str(threads), "--seconds", str(seconds), answer]
+    wrong = record(unweave, trace, [], command)
+    tap.check(f"{title}: it is recorded", wrong)
+    if wrong:
+        return
+    waiters = json.loads(answer.read_text())["waiters"]
+    tap.check(
+        f"{title}: times of tasks are those of the log, within 1 %",
+        compare_waits(waiters, reading.waits_by_task(unweave, trace), lambda w: w["task"]),
+    )
+    tap.check(
+        f"{title}: times of stacks are those of the log, within 1 %",
+        compare_waits(waiters, reading.waits_by_stack(unweave, trace), lambda w: tuple(w["stack"])),
+    )
+
+
+def runs(programs):
+    if not FULL:
+        return SHORT_RUNS
+    return [(name, rate, threads, 5.0) for name in programs for rate in (99, 999, 4999) for threads in (1, 4)]
+
+
+def main():
+    unweave, waits = sys.argv[1:3]
+    programs = {Path(path).name: path for path in sys.argv[3:]}
+    keep = os.environ.get("UNWEAVE_TRUTH_KEEP")
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(keep or folder)
+        folder.mkdir(exist_ok=True)
+        all_runs = runs(programs)
+        for run in all_runs:
+            check_planted(tap, unweave, programs[run[0]], run, CHANCE / len(all_runs), folder)
+        for threads in (1, 2):
+            check_waits(tap, unweave, waits, threads, 5 if FULL else 1, folder)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
