@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The examples of docs/integrating.md, recorded by the tool: their traces tell what they do.
-# usage: examples.sh UNWEAVE LOOP MACHINE
+# The examples, recorded by the tool: their traces tell what they do.
+# usage: examples.sh UNWEAVE LOOP MACHINE SERVER
 set -u
 
 root=$(dirname "$0")/../..
 # shellcheck source=tests/abi/tap.sh
 . "$root/tests/abi/tap.sh"
-unweave=$1 loop=$2 machine=$3
+unweave=$1 loop=$2 machine=$3 server=$4
 export LC_ALL=C
 
 # story PROGRAM TRACE FUNCTION: what happened, a line each, without times and ids, and with the
@@ -95,6 +95,24 @@ clients_are_children()
 machine_story()
 {
 	sed 's/ ([a-z.]*:[0-9]*)//' "$work/machine" | same "$work/wanted"
+}
+
+record_server()
+{
+	"$unweave" record -q -o "$work/server.unw" -- "$server" --load 1 >"$work/load" &&
+		"$unweave" verify "$work/server.unw" &&
+		"$unweave" dump "$work/server.unw" >"$work/events"
+}
+
+# The load says how many answers of each it got.
+answers_are_tasks()
+{
+	for path in /cheap /report /profile; do
+		answers=$(sed -n "s|^load:.* $path \([0-9]*\).*|\1|p" "$work/load")
+		tasks=$(grep -c " complete .*GET $path  *ok" "$work/events")
+		echo "$path: $answers answers, $tasks tasks that ended well"
+		[ "$answers" -gt 0 ] && [ "$tasks" -eq "$answers" ] || return 1
+	done
 }
 
 try 'the loop is recorded, and its trace is good' records loop "$loop" open_client
@@ -212,4 +230,7 @@ frame_complete task in serve
 complete task in serve ok
 END
 try 'three await the settings, and one the journal after it was written' machine_story
+
+try 'the server is recorded under load, and its trace is good' record_server
+try 'every answer of the server is a task that ended well' answers_are_tasks
 finish
