@@ -34,7 +34,7 @@ struct model_task {
 	uint64_t created;               /* ns; of its first event if `before` */
 	uint64_t ended;                 /* ns; the trace's last event if incomplete */
 	uint64_t cpu;                   /* ns, by samples */
-	uint64_t busy;                  /* ns in runs */
+	uint64_t busy;                  /* ns in runs, with those inside of them */
 	uint64_t pending;               /* ns in waits, until it was woken */
 	uint64_t queued;                /* ns in waits, after that */
 	uint64_t runs;
@@ -43,8 +43,8 @@ struct model_task {
 	uint32_t samples;
 	uint32_t stack; /* chain as last known, in the tree; 0: unknown */
 	enum model_end end;
-	bool before;    /* it was there before the trace began */
-	bool uncertain; /* events were lost meanwhile: its times are at least so much */
+	bool before;    /* it was there before the trace began, or before what is known of it */
+	bool uncertain; /* events were lost meanwhile: there may be more runs and waits */
 	void *user;     /* the sink's own; NULL at first */
 };
 
@@ -53,24 +53,32 @@ struct model_run {
 	uint32_t thread;
 	uint32_t depth; /* runs around it on its thread */
 	uint64_t start, end;
-	uint64_t cpu; /* ns, by samples */
+	uint64_t inner; /* ns of it in runs inside of it */
+	uint64_t cpu;   /* ns, by samples */
 	uint32_t samples;
 	uint32_t stack;     /* chain at its end, in the tree; 0: unknown */
-	uint32_t hottest;   /* logical stack of its last sample; 0: none */
+	uint32_t hottest;   /* logical stack of most of its samples, or of one of them; 0: none */
 	bool begin_unknown; /* it began before the trace did, or in a loss */
 	bool end_unknown;   /* the trace, or what is known, ended first */
 };
 
+/*
+ * A suspension until the next run, or a task's first time until it runs: then it
+ * is queued from its creation (it was created to run), unless it is a state
+ * machine's, which becomes a task as it begins to wait, or a wake says otherwise.
+ */
 struct model_wait {
 	struct model_task *task;
 	uint64_t start;
 	uint64_t woken; /* 0: nobody said */
 	uint64_t end;
-	uint64_t waker;   /* task; 0: none, or unknown */
-	uint32_t source;  /* enum unweave_source, if woken */
-	uint32_t thread;  /* on which it was woken; 0: unknown */
-	uint32_t stack;   /* chain that waited, in the tree; 0: unknown */
-	bool end_unknown; /* it still waited at the end */
+	uint64_t waker;     /* task; 0: none, or unknown */
+	uint32_t source;    /* enum unweave_source, if woken */
+	uint32_t thread;    /* on which it was woken; 0: unknown */
+	uint32_t stack;     /* chain that waited, in the tree; 0: unknown */
+	bool first;         /* from its creation to its first run */
+	bool begin_unknown; /* it waited already when the trace began */
+	bool end_unknown;   /* it still waited at the end */
 };
 
 struct model_sample {
@@ -106,9 +114,12 @@ struct model_totals {
 	uint64_t completed;
 	uint64_t live_most; /* at one time */
 	uint64_t runs, waits, wakes;
-	uint64_t busy, pending, queued; /* ns */
+	uint64_t busy;            /* ns in runs, those inside of another not counted twice */
+	uint64_t pending, queued; /* ns */
 	uint64_t samples;
-	uint64_t cpu;                       /* ns, by samples */
+	uint64_t in_tasks; /* samples while a task ran */
+	uint64_t asleep;   /* samples of a thread that slept: they are no CPU time */
+	uint64_t cpu;      /* ns, by samples */
 	uint64_t outcomes[SPLICE_OUTCOMES]; /* samples by what became of them */
 	uint64_t lost;                      /* events */
 };
@@ -117,9 +128,20 @@ struct model_totals {
 int model_new(struct model **ret, struct reader *reader);
 struct model *model_free(struct model *model);
 
-/* Returns 0, what the sink returned, or -ENOMEM or -EIO. */
+/*
+ * Only [from, to), in ns of the trace's clock. What reaches over is cut there, and
+ * tasks that ended before are not told, but names are known from before.
+ */
+void model_set_window(struct model *model, uint64_t from, uint64_t to);
+
+/* How the splice can check itself; without, it does not. `plumbing` may be zeros. */
+void model_set_splice(struct model *model, struct splice_anchors plumbing,
+		      splice_same_function same, void *data);
+
+/* Once. Returns 0, what the sink returned, or -ENOMEM or -EIO. */
 int model_read(struct model *model, const struct model_sink *sink, struct diag *diag);
 
+/* Grows while the model is read. */
 const struct tree *model_tree(const struct model *model);
 const struct model_totals *model_totals(const struct model *model);
 /* The task with this id if it lives now; for wakers and parents. */

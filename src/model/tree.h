@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "model/splice.h"
-#include "util/map.h"
 
 struct tree_node {
 	uint32_t parent; /* who called or awaits it; 0: nobody */
@@ -30,7 +29,7 @@ struct tree *tree_free(struct tree *tree);
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint64_t address, int32_t state,
 		    enum splice_kind kind);
 
-/* Of 1 to tree_count(). */
+/* Of 1 to tree_count(); until the next tree_child(). */
 const struct tree_node *tree_at(const struct tree *tree, uint32_t node);
 uint32_t tree_count(const struct tree *tree);
 

@@ -22,6 +22,7 @@ struct reader {
 	struct unweave_event batch[BATCH]; /* their times are still ticks */
 	struct timeline_line line;         /* for all of the batch */
 	int why;                           /* what decoder_fill() returned after the batch */
+	uint64_t block;                    /* offset of the one that the batch is of */
 
 	struct merge merge;
 	uint64_t now;   /* ticks of the last event delivered */
@@ -397,6 +398,7 @@ static __attribute__((noinline)) int refill(struct reader *reader, struct diag *
 		} else if (track->decoder && !reader->why) {
 			uint64_t bound = merge->bound;
 
+			reader->block = track->offset;
 			reader->why = decoder_fill(track->decoder,
 						   bound < reader->until ? bound : reader->until,
 						   reader->batch, BATCH, &reader->ready);
@@ -423,6 +425,11 @@ int reader_next(struct reader *reader, struct unweave_event *ret, struct diag *d
 	*ret = reader->batch[reader->given++];
 	ret->time = timeline_on(&reader->line, ret->time);
 	return 0;
+}
+
+uint64_t reader_event_block(const struct reader *reader)
+{
+	return reader->block;
 }
 
 int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *diag)

@@ -88,6 +88,8 @@ uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss caus
  * call. Returns 0, READER_END, or -ENOMEM or -EIO.
  */
 int reader_next(struct reader *reader, struct unweave_event *ret, struct diag *diag);
+/* Which block the last event came from: within one, frames of equal id are equal chains. */
+uint64_t reader_event_block(const struct reader *reader);
 
 /*
  * The next sample, in the order of the file: that of time, but for a few ms

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From single events and samples to what tasks did. For model.c only. */
+#ifndef MODEL_COURSE_H
+#define MODEL_COURSE_H
+
+#include "model/lane.h"
+#include "model/live.h"
+#include "model/sampling.h"
+
+struct model {
+	struct reader *reader;
+	const struct model_sink *sink; /* while it is read */
+	struct model_totals totals;
+	uint64_t events; /* also those before the window */
+	uint64_t losses; /* words of a loss so far */
+	uint64_t from, to;
+
+	struct live live;
+	struct tree *tree;
+	/* One a stream: thread << 1 | aside. Threads have small numbers, but for odd files. */
+	struct lane *lanes;
+	uint32_t lane_count;
+	uint32_t lane_capacity;
+	struct map lane_index;
+	uint64_t lane_order; /* of the stream that spoke last */
+	uint32_t lane_last;  /* its index + 1 */
+	struct map tids;     /* to numbers of threads */
+	struct sampling sampling;
+};
+
+/* Both return -ENOMEM, or what the sink returned; this one also what reading samples met. */
+int course_samples(struct model *model, uint64_t until, struct diag *diag);
+int course_event(struct model *model, const struct unweave_event *event, uint64_t block);
+
+/* Ends what still goes on. */
+int course_end(struct model *model);
+
+#endif /* MODEL_COURSE_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tasks that live at a point of a trace. They stay where they are until they end. */
+#ifndef MODEL_LIVE_H
+#define MODEL_LIVE_H
+
+#include "model/model.h"
+#include "util/map.h"
+
+#define LIVE_GRAVES 4096u
+
+enum live_state {
+	LIVE_UNKNOWN, /* nobody said whether it runs or waits */
+	LIVE_WAITS,
+	LIVE_RUNS, /* `open` runs are in the nest of one lane */
+};
+
+struct live_task {
+	struct model_task told; /* the first, so that a sink's task is one of these */
+	enum live_state state;
+	uint32_t lane; /* index, while it runs */
+	uint32_t open;
+	bool woken_early; /* while it ran: its next wait is queued from the start */
+	/* Of the present wait, and of an early wake. */
+	bool first;
+	bool begin_unknown;
+	uint32_t stack;
+	uint64_t since;
+	uint64_t woken; /* 0: not yet */
+	uint64_t waker;
+	uint32_t source;
+	uint32_t wake_thread;
+
+	char *name;      /* its own, which the label is then; or NULL */
+	uint64_t losses; /* of the model, when it was first seen */
+	uint32_t slot;
+	uint32_t next_free; /* of a slot that is free */
+};
+
+struct live {
+	struct live_task **segments; /* tasks do not move */
+	uint32_t slot_count;
+	uint32_t segment_capacity;
+	uint32_t free; /* first free slot + 1; 0: none */
+	uint32_t count;
+	struct map index; /* id to slot; of tasks that ended too, until it is made anew */
+
+	/* The last that ended, some of them: what is said of them later is late. */
+	uint64_t graves[LIVE_GRAVES];
+
+	struct map site_index; /* site to its label */
+	char **site_labels;
+	uint32_t site_count;
+	uint32_t site_capacity;
+};
+
+/* Returns -ENOMEM. */
+int live_init(struct live *live);
+void live_fini(struct live *live);
+
+static inline struct live_task *live_at(const struct live *live, uint32_t slot)
+{
+	return &live->segments[slot / 1024][slot % 1024];
+}
+
+/* NULL: it is not there. */
+static inline struct live_task *live_find(const struct live *live, uint64_t id)
+{
+	const uint32_t *slot = map_find(&live->index, id);
+	struct live_task *task = slot ? live_at(live, *slot) : NULL;
+
+	return task && task->told.id == id ? task : NULL;
+}
+
+/* Whether it is known to have ended. */
+bool live_ended(const struct live *live, uint64_t id);
+
+/* Adds a task that is not there; NULL: no memory. */
+struct live_task *live_add(struct live *live, uint64_t id);
+void live_end(struct live *live, struct live_task *task);
+
+/* Both keep the label right; -ENOMEM. */
+int live_set_site(struct live *live, struct live_task *task, const struct reader *reader,
+		  uint64_t site);
+int live_set_name(struct live_task *task, const char *name, struct live *live);
+
+#endif /* MODEL_LIVE_H */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/course.h"
+#include "util/cleanup.h"
+
+#define STEP 0x3ffffu /* events between two words of progress, less 1 */
+
+DEFINE_FREEP(struct model, model_free)
+
+int model_new(struct model **ret, struct reader *reader)
+{
+	cleanup(model_freep) struct model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return -ENOMEM;
+	model->reader = reader;
+	model->to = UINT64_MAX;
+	if (live_init(&model->live) < 0 || tree_new(&model->tree) < 0 ||
+	    map_init(&model->tids, UINT32_MAX) < 0 ||
+	    map_init(&model->lane_index, UINT32_MAX) < 0 ||
+	    sampling_init(&model->sampling, reader, model->tree) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < reader_thread_count(reader); i++) {
+		const struct reader_thread *thread = reader_thread_at(reader, i);
+		uint32_t *known = map_find(&model->tids, thread->tid);
+
+		/* The last one that had the number. */
+		if (known)
+			*known = thread->thread;
+		else if (map_put(&model->tids, thread->tid, thread->thread) < 0)
+			return -ENOMEM;
+	}
+	*ret = take(model);
+	return 0;
+}
+
+struct model *model_free(struct model *model)
+{
+	if (!model)
+		return NULL;
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		lane_fini(&model->lanes[i]);
+	free(model->lanes);
+	map_fini(&model->lane_index);
+	map_fini(&model->tids);
+	live_fini(&model->live);
+	sampling_fini(&model->sampling);
+	tree_free(model->tree);
+	free(model);
+	return NULL;
+}
+
+void model_set_window(struct model *model, uint64_t from, uint64_t to)
+{
+	model->from = from;
+	model->to = to;
+}
+
+void model_set_splice(struct model *model, struct splice_anchors plumbing,
+		      splice_same_function same, void *data)
+{
+	model->sampling.splice.plumbing = plumbing;
+	model->sampling.splice.same = same;
+	model->sampling.splice.same_data = data;
+}
+
+const struct tree *model_tree(const struct model *model)
+{
+	return model->tree;
+}
+
+const struct model_totals *model_totals(const struct model *model)
+{
+	return &model->totals;
+}
+
+struct model_task *model_task(struct model *model, uint64_t id)
+{
+	struct live_task *task = live_find(&model->live, id);
+
+	return task ? &task->told : NULL;
+}
+
+/* The time that is spoken of: that of the events, and of samples beyond. */
+static void find_span(struct model *model)
+{
+	const struct reader_summary *summary = reader_summary(model->reader);
+	struct model_totals *totals = &model->totals;
+
+	totals->first = summary->event_blocks ? summary->first : UINT64_MAX;
+	totals->last = summary->last;
+	if (model->sampling.due < totals->first)
+		totals->first = model->sampling.due;
+	if (totals->first == UINT64_MAX)
+		totals->first = totals->last;
+	if (totals->first < model->from)
+		totals->first = model->from;
+	if (totals->last > model->to)
+		totals->last = model->to;
+	if (totals->last < totals->first)
+		totals->last = totals->first;
+}
+
+static void tell_progress(struct model *model, const struct model_sink *sink, uint64_t now)
+{
+	const struct model_totals *totals = &model->totals;
+
+	if (sink->progress && now > totals->first)
+		sink->progress(sink->data, now - totals->first, totals->last - totals->first);
+}
+
+static int read_events(struct model *model, struct diag *diag)
+{
+	struct reader *reader = model->reader;
+	struct unweave_event event;
+	int r;
+
+	while ((r = reader_next(reader, &event, diag)) == 0) {
+		if (__builtin_expect(model->sampling.due < event.time, 0)) {
+			r = course_samples(model, event.time, diag);
+			if (r < 0)
+				return r;
+		}
+		r = course_event(model, &event, reader_event_block(reader));
+		if (__builtin_expect(r < 0, 0))
+			return r;
+		if (__builtin_expect((++model->events & STEP) == 0, 0))
+			tell_progress(model, model->sink, event.time);
+	}
+	return r == READER_END ? 0 : r;
+}
+
+int model_read(struct model *model, const struct model_sink *sink, struct diag *diag)
+{
+	int r = reader_seek(model->reader, 0, model->to, diag);
+
+	reader_rewind_samples(model->reader);
+	model->sink = sink;
+	if (r == 0)
+		r = sampling_start(&model->sampling, diag);
+	if (r == 0) {
+		find_span(model);
+		r = read_events(model, diag);
+	}
+	if (r == 0)
+		r = course_samples(model, model->to, diag);
+	if (r == 0)
+		r = course_end(model);
+	model->sink = NULL;
+	return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
+}
