@@ -150,8 +150,13 @@ static void start_chain(struct waiter *waiter)
 		unweave_link_init(&waiter->boxes[i].link, function_of(waiter, i), NULL, 0);
 		unweave_chain_push(&waiter->chain, &waiter->boxes[i].link);
 	}
+	waiter->woken.before = now_ns();
 	unweave_chain_start(&waiter->chain, &waiter->site, 0);
+	waiter->woken.after = now_ns();
 	run_waiter(waiter);
+	/* A new chain can run at once, so until it does it is queued. */
+	add(&waiter->queued, &waiter->woken, &waiter->resumed);
+	waiter->waits++;
 }
 
 static void start(struct waiter *waiter, unsigned number)
