@@ -210,8 +210,9 @@ static void *loop(void *data)
 {
 	struct worker *worker = data;
 	struct epoll_event events[EVENTS_MAX];
+	bool stop = false;
 
-	for (;;) {
+	while (!stop) {
 		int count;
 
 		unweave_thread_idle();
@@ -220,8 +221,8 @@ static void *loop(void *data)
 			struct request *request = events[i].data.ptr;
 
 			if (!request)
-				return NULL; /* the server stops */
-			if (request->busy)
+				stop = true;
+			else if (request->busy)
 				wake(request, UNWEAVE_SOURCE_IO);
 			else if (events[i].events & EPOLLRDHUP)
 				end(request, UNWEAVE_STEP_CANCELLED);
@@ -236,6 +237,7 @@ static void *loop(void *data)
 		}
 		run_ready(worker);
 	}
+	return NULL;
 }
 
 /* The functions that run on it. Each is called with state 0 first. */

@@ -127,6 +127,8 @@ static void load(const struct sockaddr_in *server, long seconds)
 	while (serve_clients(now() < start + (double)seconds))
 		;
 	took = now() - start;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		close(clients[i].fd);
 	for (unsigned i = 0; i < PATHS; i++)
 		all += answered[i];
 	printf("load: %lu answers in %.1f s, %.0f a second:", all, took, (double)all / took);
