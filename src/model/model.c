@@ -86,6 +86,14 @@ struct model_task *model_task(struct model *model, uint64_t id)
 	return task ? &task->told : NULL;
 }
 
+void model_each_live(struct model *model, void (*visit)(void *data, struct model_task *task),
+		     void *data)
+{
+	for (uint32_t i = 0; i < model->live.slot_count; i++)
+		if (live_at(&model->live, i)->told.id)
+			visit(data, &live_at(&model->live, i)->told);
+}
+
 /* The time that is spoken of: that of the events, and of samples beyond. */
 static void find_span(struct model *model)
 {

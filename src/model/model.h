@@ -144,6 +144,9 @@ int model_read(struct model *model, const struct model_sink *sink, struct diag *
 /* Grows while the model is read. */
 const struct tree *model_tree(const struct model *model);
 const struct model_totals *model_totals(const struct model *model);
+/* Calls `visit` for each task that lives; for a sink to free their `user` after a failure. */
+void model_each_live(struct model *model, void (*visit)(void *data, struct model_task *task),
+		     void *data);
 /* The task with this id if it lives now; for wakers and parents. */
 struct model_task *model_task(struct model *model, uint64_t id);
 

@@ -10,4 +10,10 @@
 /* `no_files`: only what the trace carries. -ENOMEM. */
 int naming_new(struct symbols **ret, struct reader *reader, bool no_files, struct diag *diag);
 
+/*
+ * A splice_same_function; `symbols` is the data. Where it is not known what
+ * function an address is in, nothing speaks against it.
+ */
+bool naming_same_function(void *symbols, uint64_t one, uint64_t other);
+
 #endif /* VIEW_NAMING_H */

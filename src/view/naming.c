@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/naming.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+
+#define TEXT_MAX 4096u
+#define FRAMES_MAX META_SYMBOL_FRAMES
+
+DEFINE_FREEP(struct symbols, symbols_free)
+
+/* Texts of a trace end without a NUL. What is longer than the room is cut. */
+static const char *copy_text(struct meta_text text, char *room, size_t size)
+{
+	size_t length = text.length < size ? text.length : size - 1;
+
+	memcpy(room, text.bytes, length);
+	room[length] = 0;
+	return room;
+}
+
+static int add_module(void *data, const struct meta_module *module)
+{
+	char path[TEXT_MAX];
+	struct symbol_module made = {
+		.start = module->start,
+		.end = module->end,
+		.offset = module->offset,
+		.path = copy_text(module->path, path, sizeof(path)),
+		.build_id_bytes = module->build_id.length,
+	};
+
+	if (module->build_id.length)
+		made.build_id = (const uint8_t *)module->build_id.bytes;
+	return made.start < made.end ? symbols_add_module(data, &made) : 0;
+}
+
+/* The part of `room` that holds a copy of the text; NULL if there is none. Moves `room` on. */
+static const char *keep_text(struct meta_text text, char **room, const char *end)
+{
+	size_t left = (size_t)(end - *room);
+	const char *kept = *room;
+
+	if (!text.length || left < 2)
+		return NULL;
+	copy_text(text, *room, left < TEXT_MAX ? left : TEXT_MAX);
+	*room += strlen(kept) + 1;
+	return kept;
+}
+
+static int add_symbol(void *data, uint64_t address, uint64_t start,
+		      const struct meta_symbol_frame *frames, uint32_t count)
+{
+	struct symbol_frame made[FRAMES_MAX];
+	char room[64 * 1024], *at = room;
+
+	for (uint32_t i = 0; i < count; i++)
+		made[i] = (struct symbol_frame){
+			.function = keep_text(frames[i].function, &at, room + sizeof(room)),
+			.file = keep_text(frames[i].file, &at, room + sizeof(room)),
+			.line = frames[i].line <= UINT32_MAX ? (uint32_t)frames[i].line : 0,
+		};
+	return count ? symbols_add(data, address, start, made, count) : 0;
+}
+
+int naming_new(struct symbols **ret, struct reader *reader, bool no_files, struct diag *diag)
+{
+	cleanup(symbols_freep) struct symbols *symbols = NULL;
+	struct symbols_options options = {.no_files = no_files};
+	int r = symbols_new(&symbols, &options);
+
+	if (r == 0)
+		r = reader_each_module(reader, add_module, symbols);
+	if (r == 0)
+		r = reader_each_symbol(reader, add_symbol, symbols);
+	if (r < 0)
+		return diag_set(diag, r, "out of memory");
+	*ret = take(symbols);
+	return 0;
+}
+
+bool naming_same_function(void *symbols, uint64_t one, uint64_t other)
+{
+	uint64_t start = symbols_find(symbols, one)->start;
+	uint64_t begin = symbols_find(symbols, other)->start;
+
+	return !start || !begin || start == begin;
+}
