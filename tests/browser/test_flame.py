@@ -129,7 +129,7 @@ def a_search_may_be_a_regular_expression(t):
 def the_widths_can_be_cpu_wait_and_wall(t):
     t.browser.click("#metric [data-value=wait]")
     expect(t.hover(0, 0.5), "all", "10.0 s", "of it queued", "1.00 s")
-    expect(t.hover(4, 0.1), "wait_for_reply", "6.00 s", "800 ms")
+    expect(t.hover(4, 0.1), "wait_for_reply", "6.00 s", "800 ms", "5,200")
     t.picture("flame-wait")
     t.browser.press("3")
     expect(t.hover(0, 0.5), "14.6 s")

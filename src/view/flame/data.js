@@ -138,8 +138,18 @@ class Graph {
 		return totals;
 	}
 
-	add(one, two) {
-		return one.map((value, node) => value + two[node]);
+	join(one, two, how) {
+		return one.map((value, node) => how(value, two[node]));
+	}
+
+	// Samples, or waits: of those, most are counted twice, as pending and as queued. Wall time has no count.
+	countUp(metric, at) {
+		if (metric === 'wall')
+			return {counts: null, countTotal: null};
+		if (metric === 'cpu')
+			return {counts: this.counts[at + CPU], countTotal: this.sumUp(this.counts[at + CPU])};
+		const [pending, queued] = [this.counts[at + WAIT], this.counts[at + QUEUED]];
+		return {counts: this.join(pending, queued, Math.max), countTotal: this.join(this.sumUp(pending), this.sumUp(queued), Math.max)};
 	}
 
 	// Own and total times and counts by a metric: 'cpu', 'wait' (which has a queued part), 'wall'.
@@ -148,10 +158,10 @@ class Graph {
 		let measured = this.cache.get(key);
 		if (measured)
 			return measured;
-		const pick = (from) => metric === 'cpu' ? from[at + CPU] : metric === 'wall' ? from[at + WALL] :
-			this.add(from[at + WAIT], from[at + QUEUED]);
-		const self = pick(this.self), counts = pick(this.counts);
-		measured = {self, counts, total: this.sumUp(self), countTotal: this.sumUp(counts)};
+		const self = metric === 'cpu' ? this.self[at + CPU] : metric === 'wall' ? this.self[at + WALL] :
+			this.join(this.self[at + WAIT], this.self[at + QUEUED], (a, b) => a + b);
+		measured = {self, total: this.sumUp(self)};
+		Object.assign(measured, this.countUp(metric, at));
 		measured.queued = metric === 'cpu' ? null : this.sumUp(this.self[at + QUEUED]);
 		measured.values = metric === 'cpu' ? [CPU] : metric === 'wait' ? [WAIT, QUEUED] : [WALL];
 		this.cache.set(key, measured);

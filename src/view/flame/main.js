@@ -227,7 +227,7 @@ class Page {
 			return (text) => text.toLowerCase().includes(wanted);
 		}
 		try {
-			const expression = new RegExp(this.query, 'iu');
+			const expression = new RegExp(this.query, 'i');
 			return (text) => expression.test(text);
 		} catch {
 			return undefined;

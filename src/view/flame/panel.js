@@ -2,7 +2,7 @@
 // What is said of a frame: beside the pointer, and at length in the panel.
 
 const ROWS_SHOWN = 100;
-const COUNT_WORDS = {cpu: 'sample', wait: 'wait', wall: 'piece'};
+const COUNT_WORDS = {cpu: 'samples', wait: 'waits'};
 
 class Panel {
 	constructor(page) {
@@ -39,8 +39,8 @@ class Panel {
 			rows.push(['of the zoomed frame', '', percent(total[node], total[zoomed])]);
 		if (measured.queued && measured.queued[node] > 0)
 			rows.push(['of it queued', duration(measured.queued[node]), percent(measured.queued[node], all)]);
-		if (measured.countTotal[node] > 0)
-			rows.push([`${COUNT_WORDS[metric]}s`, count(measured.countTotal[node]), measured.counts[node] ? `${count(measured.counts[node])} self` : '']);
+		if (measured.countTotal && measured.countTotal[node] > 0)
+			rows.push([COUNT_WORDS[metric], count(measured.countTotal[node]), measured.counts[node] ? `${count(measured.counts[node])} self` : '']);
 		return rows.concat(this.changeRows(node));
 	}
 
