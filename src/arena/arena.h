@@ -6,6 +6,7 @@
  *     control    who this is, what to record, which chunks are free
  *     lines      one per thread: its nest of runs and its two streams
  *     names      sites, appended, never changed
+ *     ring       samples (arena/ring.h)
  *     pool       chunks of 16 KiB, the raw records
  *     tasks      the task table: a slot for each live task (arena/table.h)
  *     task names the name that a task has of its own, one for each slot
@@ -32,6 +33,7 @@
  *     line state       FREE -> LIVE by compare-and-swap: a thread; LIVE -> EXITED, or FREE if
  *                      it never emitted: that thread; EXITED -> FREE: the drain
  *     config, session  the drain
+ *     sampler          as arena/ring.h says
  *
  * Which fence pairs with which:
  *
@@ -68,7 +70,7 @@
 #include "unweave.h"
 
 #define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
-#define ARENA_LAYOUT 2u
+#define ARENA_LAYOUT 3u
 
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
@@ -76,6 +78,7 @@
 #define ARENA_LINES 1024u
 #define ARENA_NAME_WORDS 3u /* of a thread's name */
 #define ARENA_NAMES_BYTES (256u << 10)
+#define ARENA_RING_WORDS (512u << 10) /* 4 MiB */
 #define ARENA_POOL_DEFAULT (8u << 20)
 #define ARENA_POOL_LIMIT (16u << 20) /* most that a session may ask for, unless set otherwise */
 
@@ -165,6 +168,25 @@ struct arena_session {
 	_Atomic uint64_t reentries_told;
 };
 
+/* Samples: who takes them, and how. The ring itself is elsewhere. */
+struct arena_sampler {
+	alignas(64) _Atomic uint64_t head; /* writers: words ever taken */
+	_Atomic uint64_t lost;             /* samples that found no room */
+	_Atomic uint32_t probes;           /* orders to say that a thread is there, obeyed */
+	_Atomic uint32_t signal;           /* that the program handles for us; 0: none */
+	_Atomic uint32_t refused;          /* enum arena_refusal: why it is none */
+	alignas(64) _Atomic uint64_t tail; /* the recorder, as the following */
+	_Atomic uint32_t on;
+	_Atomic uint32_t session;   /* counts them: a timer of an earlier one ends itself */
+	_Atomic uint64_t period_ns; /* of timers */
+};
+
+enum arena_refusal {
+	ARENA_SIGNAL_OURS,
+	ARENA_SIGNAL_TAKEN,    /* the program has a handler of its own */
+	ARENA_SIGNAL_UNWANTED, /* by UNWEAVE_SIGNAL */
+};
+
 struct arena_control {
 	/* Set before `magic`, which is stored last, and never changed after. */
 	_Atomic uint64_t magic;
@@ -185,6 +207,7 @@ struct arena_control {
 	uint32_t tasks_max;     /* slots of the task table; 0: there is none */
 	uint64_t tasks_at;      /* after the pool */
 	uint64_t task_names_at;
+	uint64_t anchors;          /* address of the first of them, in the program */
 	uint64_t first_generation; /* of the ids of tasks: a child of fork() goes on from there */
 	char program[256];         /* path of the executable */
 	char note[192];            /* why it is not where it should be; empty if it is */
@@ -209,6 +232,8 @@ struct arena_control {
 	alignas(64) _Atomic uint64_t tasks_free; /* first of a list of batches | tag << 32 */
 	_Atomic uint32_t tasks_ready;            /* slots that have memory */
 
+	struct arena_sampler sampler;
+
 	/* A set bit: the chunk may be free. Its owner word decides. */
 	alignas(64) _Atomic uint64_t hints[ARENA_CHUNKS_MAX / 64];
 };
@@ -224,7 +249,8 @@ struct arena_site {
 #define ARENA_CONTROL_BYTES 16384u
 #define ARENA_LINES_AT ARENA_CONTROL_BYTES
 #define ARENA_NAMES_AT (ARENA_LINES_AT + ARENA_LINES * (uint32_t)sizeof(struct arena_line))
-#define ARENA_POOL_AT (ARENA_NAMES_AT + ARENA_NAMES_BYTES)
+#define ARENA_RING_AT (ARENA_NAMES_AT + ARENA_NAMES_BYTES)
+#define ARENA_POOL_AT (ARENA_RING_AT + ARENA_RING_WORDS * 8)
 
 _Static_assert(sizeof(struct arena_chunk) == ARENA_CHUNK_BYTES, "a chunk is 16 KiB");
 _Static_assert(sizeof(struct arena_line) == 1024, "lines are read by other builds");

@@ -15,6 +15,7 @@
 
 #include "arena/where.h"
 #include "emit/place.h"
+#include "emit/sampler.h"
 #include "emit/table.h"
 #include "emit/text.h"
 
@@ -220,6 +221,7 @@ static void fill_control(struct arena_control *control, const struct place *plac
 	__atomic_store_n(&control->config.hot.gate, FIRST_GATE(ARENA_MODE_OFF), __ATOMIC_RELAXED);
 	inherit(control);
 	emit_table_init();
+	sampler_install(control);
 	arm(control);
 	/* Pairs with the acquire of whoever attaches: all of the above is there. */
 	atomic_store_explicit(&control->magic, ARENA_MAGIC, memory_order_release);

@@ -112,7 +112,7 @@ static bool map_bytes(struct place *place, int fd, const char *where)
 
 	if (!within_file_limit(place->bytes))
 		return fail(place, where, "the limit on file sizes is too low");
-	if (ftruncate(fd, (off_t)place->bytes) < 0 || fallocate(fd, 0, 0, ARENA_POOL_AT) < 0)
+	if (ftruncate(fd, (off_t)place->bytes) < 0 || fallocate(fd, 0, 0, ARENA_RING_AT) < 0)
 		return fail_errno(place, where);
 	memory = mmap(NULL, place->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/sampler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "arena/ring.h"
+#include "emit/links.h"
+
+#define STACK_BYTES (16u << 10)           /* copied where no run says how much is needed */
+#define ABANDONED_NS UINT64_C(5000000000) /* a recorder that does nothing for so long is gone */
+
+/* A run that the thread is inside of. */
+struct run {
+	uint64_t task;
+	const struct unweave_priv_view *view; /* NULL: its chain is not known */
+	uint32_t frames;
+	uint32_t cut;
+};
+
+/* What goes into a sample, before there is room for it. */
+struct plan {
+	struct run runs[RING_RUNS];
+	uint32_t count;
+	bool cut;
+	uintptr_t end; /* address up to which the stack matters; 0: unknown */
+	uint64_t words;
+};
+
+/* The timer of this thread: of which thread, since a child of fork() has a copy, and session. */
+static __thread struct {
+	uint32_t tid;
+	uint32_t session;
+} timer __attribute__((tls_model("initial-exec")));
+
+static uint32_t thread_id(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+static uint32_t count_frames(const struct unweave_priv_view *view)
+{
+	const struct unweave_link *link;
+	struct link_walk walk = {0};
+	uint32_t count = 1;
+
+	for (link = view_rest(view); link && count <= RING_CHAIN; link = link_next(&walk, link))
+		count++;
+	return count;
+}
+
+static void plan_run(struct plan *plan, uint64_t task, const struct unweave_priv_dispatch *dispatch)
+{
+	struct run *run = &plan->runs[plan->count++];
+
+	*run = (struct run){.task = task};
+	plan->words += RING_RUN_WORDS;
+	if (!dispatch)
+		return;
+	plan->end = (uintptr_t)dispatch;
+	run->view = &dispatch->views[__atomic_load_n(&dispatch->shown, __ATOMIC_ACQUIRE)];
+	if (!run->view->code)
+		return;
+	run->frames = count_frames(run->view);
+	run->cut = run->frames > RING_CHAIN;
+	if (run->cut)
+		run->frames = RING_CHAIN;
+	plan->words += run->frames + ring_states_words(run->frames);
+}
+
+/* The innermost first. A task that is in the nest twice has two dispatches, in the same order. */
+static void plan_runs(struct plan *plan, const struct unweave_priv_nest *nest)
+{
+	const struct unweave_priv_dispatch *next =
+		(const void *)(uintptr_t)__atomic_load_n(&nest->dispatch, __ATOMIC_RELAXED);
+	unsigned depth = 0;
+
+	while (nest->tasks[depth])
+		depth++;
+	plan->cut = nest->beyond || depth > RING_RUNS;
+	for (; depth && plan->count < RING_RUNS; depth--) {
+		const struct unweave_priv_dispatch *dispatch = next;
+
+		while (dispatch && dispatch->task != nest->tasks[depth - 1])
+			dispatch = dispatch->outer;
+		if (dispatch)
+			next = dispatch->outer;
+		plan_run(plan, nest->tasks[depth - 1], dispatch);
+	}
+}
+
+/* Stores a chain, which may have got shorter or longer since it was counted. */
+static uint64_t *store_run(uint64_t *to, const struct run *run)
+{
+	struct ring_run *head = (struct ring_run *)to;
+	const struct unweave_link *link;
+	struct link_walk walk = {0};
+	uint32_t count = 0;
+	uint64_t *addresses = to + RING_RUN_WORDS;
+	int32_t *states;
+
+	*head = (struct ring_run){.task = run->task, .cut = run->cut};
+	if (!run->frames)
+		return addresses;
+	/* The states come after as many addresses as were counted; those that are 0 are none. */
+	states = (int32_t *)(addresses + run->frames);
+	addresses[0] = (uintptr_t)run->view->code;
+	states[0] = run->view->state;
+	for (count = 1, link = view_rest(run->view); link && count < run->frames; count++) {
+		addresses[count] = link_address(link);
+		states[count] = link->state;
+		link = link_next(&walk, link);
+	}
+	for (head->frames = run->frames; count < run->frames; count++)
+		addresses[count] = 0;
+	return addresses + run->frames + ring_states_words(run->frames);
+}
+
+#if defined(__x86_64__)
+#define REGISTERS 17u
+
+static uint64_t stack_pointer(const ucontext_t *context)
+{
+	return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+/* By the numbers that DWARF gives them; the last is the pc. */
+static void store_registers(uint64_t *to, const ucontext_t *context)
+{
+	static const uint8_t order[REGISTERS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+		REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+	for (unsigned i = 0; i < REGISTERS; i++)
+		to[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+}
+#elif defined(__aarch64__)
+#define REGISTERS 33u
+
+static uint64_t stack_pointer(const ucontext_t *context)
+{
+	return context->uc_mcontext.sp;
+}
+
+static void store_registers(uint64_t *to, const ucontext_t *context)
+{
+	for (unsigned i = 0; i < 31; i++)
+		to[i] = context->uc_mcontext.regs[i];
+	to[31] = context->uc_mcontext.sp;
+	to[32] = context->uc_mcontext.pc;
+}
+#else
+#define REGISTERS 0u
+
+static uint64_t stack_pointer(const ucontext_t *context)
+{
+	(void)context;
+	return 0;
+}
+
+static void store_registers(uint64_t *to, const ucontext_t *context)
+{
+	(void)to;
+	(void)context;
+}
+#endif
+
+/*
+ * Copies what is mapped of a stack: by the kernel, since nobody knows where it
+ * ends; where that is forbidden, to the end of its page. Returns how much.
+ */
+static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes)
+{
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)sp, bytes};
+	long n = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	uint64_t page;
+
+	if (n > 0)
+		return (uint64_t)n & ~UINT64_C(7);
+	page = (4096 - sp % 4096) & ~UINT64_C(7);
+	if (page > bytes)
+		page = bytes;
+	memcpy(to, (const void *)(uintptr_t)sp, page);
+	return page;
+}
+
+/* How much of the stack there is to copy: up to the outermost run, if it lies there. */
+static uint64_t stack_bytes(const struct plan *plan, uint64_t sp)
+{
+	if (plan->end > sp && plan->end - sp <= RING_STACK_BYTES)
+		return (plan->end - sp) & ~UINT64_C(7);
+	return plan->end ? RING_STACK_BYTES / 2 : STACK_BYTES;
+}
+
+static void take_sample(struct arena_control *control, const ucontext_t *context, uint32_t tid,
+			uint32_t more, bool asked)
+{
+	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
+	uint64_t sp = stack_pointer(context), bytes;
+	struct plan plan = {.words = RING_HEAD_WORDS + REGISTERS};
+	struct ring_sample *sample;
+	uint64_t *at;
+
+	if (nest)
+		plan_runs(&plan, nest);
+	bytes = stack_bytes(&plan, sp);
+	at = ring_reserve(control, plan.words + bytes / 8);
+	if (!at) {
+		atomic_fetch_add_explicit(&control->sampler.lost, 1, memory_order_relaxed);
+		return;
+	}
+	sample = (struct ring_sample *)at;
+	sample->ticks = clock_ticks(emit_process.clock);
+	sample->tid = tid;
+	sample->more = more;
+	sample->registers = REGISTERS;
+	sample->runs = (uint8_t)plan.count;
+	sample->runs_cut = plan.cut;
+	sample->asked = asked;
+	sample->sp = sp;
+	at += RING_HEAD_WORDS;
+	store_registers(at, context);
+	at += REGISTERS;
+	for (uint32_t i = 0; i < plan.count; i++)
+		at = store_run(at, &plan.runs[i]);
+	sample->bytes = copy_stack(at, sp, bytes);
+	/* Up to the outermost run it is all that is wanted. */
+	sample->stack_cut = sample->bytes == bytes && !(plan.end > sp && plan.end - sp - bytes < 8);
+	ring_publish((uint64_t *)sample, plan.words + bytes / 8, RING_SAMPLE);
+}
+
+/* Has the thread sampled by its own CPU clock. The kernel ends the timer with the thread. */
+static void start_timer(struct arena_control *control, int signal, uint32_t tid)
+{
+	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
+	uint64_t period = atomic_load_explicit(&control->sampler.period_ns, memory_order_relaxed);
+	struct itimerspec time = {.it_interval = {.tv_sec = (time_t)(period / 1000000000),
+						  .tv_nsec = (long)(period % 1000000000)}};
+	struct sigevent event = {.sigev_signo = signal, .sigev_notify = SIGEV_THREAD_ID};
+	int id;
+
+	if (!period || (timer.tid == tid && timer.session == session))
+		return;
+	event.sigev_value.sival_int = (int)session;
+	event._sigev_un._tid = (pid_t)tid;
+	time.it_value = time.it_interval;
+	/* Not by the library's functions, which may take memory. */
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) < 0)
+		return;
+	timer.tid = tid;
+	timer.session = session;
+	syscall(SYS_timer_settime, id, 0, &time, NULL);
+}
+
+/* A timer of a session that is over, or of a recorder that is gone, ends itself. */
+static bool timer_counts(struct arena_control *control, const siginfo_t *info)
+{
+	uint64_t beat = atomic_load_explicit(&control->config.heartbeat, memory_order_relaxed);
+
+	if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed) &&
+	    atomic_load_explicit(&control->sampler.session, memory_order_relaxed) ==
+		    (uint32_t)info->si_value.sival_int &&
+	    clock_monotonic() - beat < ABANDONED_NS)
+		return true;
+	timer.tid = 0;
+	syscall(SYS_timer_delete, info->si_timerid);
+	return false;
+}
+
+static void obey(struct arena_control *control, int signal, const siginfo_t *info,
+		 const ucontext_t *context)
+{
+	switch (info->si_value.sival_int) {
+	case RING_ORDER_PROBE:
+		atomic_fetch_add_explicit(&control->sampler.probes, 1, memory_order_relaxed);
+		break;
+	case RING_ORDER_TIMER:
+		start_timer(control, signal, thread_id());
+		break;
+	case RING_ORDER_SAMPLE:
+		take_sample(control, context, thread_id(), 0, true);
+		break;
+	}
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	struct arena_control *control = emit_process.control;
+	int error = errno;
+
+	/* Others may send this signal too. Theirs were ignored before, and are now. */
+	if (!control || !emit_process.alive || !*emit_process.alive)
+		return;
+	if (info->si_code == SI_TIMER) {
+		if (timer_counts(control, info))
+			take_sample(control, context, thread_id(),
+				    info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, false);
+	} else if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed)) {
+		if (info->si_code == SI_QUEUE)
+			obey(control, signal, info, context);
+		else if (info->si_code >= POLL_IN && info->si_code <= POLL_HUP) /* a perf event */
+			take_sample(control, context, thread_id(), 0, false);
+	}
+	errno = error;
+}
+
+/* UNWEAVE_SIGNAL is a number; 0 for none. */
+static int chosen_signal(void)
+{
+	const char *variable = secure_getenv("UNWEAVE_SIGNAL");
+	uint64_t number = variable ? strtoull(variable, NULL, 10) : SIGURG;
+
+	return number < 65 ? (int)number : 0;
+}
+
+void sampler_install(struct arena_control *control)
+{
+	struct sigaction action = {.sa_sigaction = on_signal,
+				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	struct sigaction old;
+	int signal = chosen_signal();
+
+	control->anchors = (uint64_t)(uintptr_t)unweave_anchors();
+	if (!signal) {
+		atomic_store(&control->sampler.refused, ARENA_SIGNAL_UNWANTED);
+		return;
+	}
+	/* A handler of the program's that leaves by a jump would leave a record unfinished. */
+	sigfillset(&action.sa_mask);
+	if (sigaction(signal, NULL, &old) < 0)
+		return;
+	if (!(old.sa_flags & SA_SIGINFO) &&
+	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
+		sigaction(signal, &action, NULL);
+	else if (old.sa_sigaction != on_signal) {
+		atomic_store(&control->sampler.refused, ARENA_SIGNAL_TAKEN);
+		return;
+	}
+	atomic_store(&control->sampler.signal, (uint32_t)signal);
+}
