@@ -409,9 +409,14 @@ static void accept_connections(int listener, int load, struct worker *workers, l
 {
 	struct pollfd fds[] = {{.fd = listener, .events = POLLIN}, {.fd = load}};
 
-	for (long next = 0; poll(fds, 2, -1) > 0 && !fds[1].revents;) {
-		struct request *request = calloc(1, sizeof(*request));
+	/* A signal, such as that of a sampler, may end any wait. */
+	for (long next = 0; poll(fds, 2, -1) > 0 || errno == EINTR; errno = 0) {
+		struct request *request;
 
+		if (fds[1].revents)
+			return;
+		request = fds[0].revents ? calloc(1, sizeof(*request)) : NULL;
+		fds[0].revents = 0;
 		if (!request)
 			continue;
 		request->worker = &workers[next++ % threads];

@@ -172,7 +172,6 @@ struct arena_session {
 struct arena_sampler {
 	alignas(64) _Atomic uint64_t head; /* writers: words ever taken */
 	_Atomic uint64_t lost;             /* samples that found no room */
-	_Atomic uint32_t probes;           /* orders to say that a thread is there, obeyed */
 	_Atomic uint32_t signal;           /* that the program handles for us; 0: none */
 	_Atomic uint32_t refused;          /* enum arena_refusal: why it is none */
 	alignas(64) _Atomic uint64_t tail; /* the recorder, as the following */

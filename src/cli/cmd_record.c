@@ -6,15 +6,21 @@
 #include "cli/names.h"
 #include "cli/record.h"
 #include "cli/say.h"
+#include "sample/sampler.h"
 
 #define DEFAULT_OUTPUT "trace.unw"
 
-enum { OUTPUT = 1, PID, DETAIL, POLICY, BUFFER, DURATION, QUIET };
+enum { OUTPUT = 1, PID, DETAIL, RATE, WALL, TIMERS, NO_SYMBOLS, POLICY, BUFFER, DURATION, QUIET };
 
 static const struct option_entry entries[] = {
 	{OUTPUT, 'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given"},
 	{PID, 'p', "pid", "PID", "a running program, or what one left that died"},
 	{DETAIL, 0, "detail", "LEVEL", "samples, tasks or full, which is the default"},
+	{RATE, 'F', "frequency", "HZ",
+	 "CPU samples a second of each thread, 99 if not given; 0: none"},
+	{WALL, 0, "wall", NULL, "sample threads that sleep, too"},
+	{TIMERS, 0, "timers", NULL, "sample by timers, not by perf events"},
+	{NO_SYMBOLS, 0, "no-symbols", NULL, "leave names to whoever reads the trace"},
 	{POLICY, 0, "policy", "POLICY", "when buffers are full: drop, overwrite or block"},
 	{BUFFER, 0, "buffer", "BYTES", "memory for the program's buffers, such as 32M"},
 	{DURATION, 0, "duration", "SECONDS", "stop after so long; the program goes on"},
@@ -89,6 +95,20 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 		if (!read_detail(options->value, &plan->detail))
 			return options_bad_value(options, "samples, tasks or full");
 		return EXIT_OK;
+	case RATE:
+		if (!options_number(options, &number) || number > SAMPLER_HZ_MAX)
+			return options_bad_value(options, "a number from 0 to 10000");
+		plan->hz = (uint32_t)number;
+		return EXIT_OK;
+	case WALL:
+		plan->wall = true;
+		return EXIT_OK;
+	case TIMERS:
+		plan->timers = true;
+		return EXIT_OK;
+	case NO_SYMBOLS:
+		plan->no_symbols = true;
+		return EXIT_OK;
 	case POLICY:
 		if (!read_policy(options->value, &plan->policy))
 			return options_bad_value(options, "drop, overwrite or block");
@@ -109,7 +129,7 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 
 static int run(struct options *options)
 {
-	struct record_plan plan = {.output = DEFAULT_OUTPUT};
+	struct record_plan plan = {.output = DEFAULT_OUTPUT, .hz = SAMPLER_HZ_DEFAULT};
 	struct diag diag = {.text = "out of memory"};
 	int id, r;
 

@@ -20,6 +20,7 @@
 #include "cli/say.h"
 #include "drain/attach.h"
 #include "drain/recorder.h"
+#include "sample/sampler.h"
 #include "trace/compress.h"
 #include "util/cleanup.h"
 
@@ -29,16 +30,19 @@
 #define SEARCH_LATER_NS UINT64_C(10000000) /* ... and after its first second */
 
 DEFINE_FREEP(struct recorder, recorder_free)
+DEFINE_FREEP(struct sampler, sampler_free)
 DEFINE_FREEP(struct compressor, compressor_free)
 
 struct recording {
 	const struct record_plan *plan;
 	struct attachment attachment;
 	struct recorder *recorder;
-	pid_t child; /* that we started; 0: none */
+	struct sampler *sampler; /* NULL: no samples are wanted */
+	pid_t child;             /* that we started; 0: none */
 	bool child_ended;
 	int child_status; /* as wait() gives it */
 	uint64_t started;
+	uint64_t ended;
 	uint64_t shown;
 	bool live; /* stderr is a terminal */
 };
@@ -174,6 +178,11 @@ static void human_bytes(char *to, size_t size, uint64_t bytes)
 		snprintf(to, size, "%.1f MB", (double)bytes / 1e6);
 }
 
+static uint64_t samples(const struct recording *recording)
+{
+	return recording->sampler ? sampler_totals(recording->sampler).samples : 0;
+}
+
 static uint64_t lost(const struct recorder_totals *totals)
 {
 	return totals->drain.lost + totals->drain.orphans + totals->drain.reentries +
@@ -190,9 +199,11 @@ static void show_line(struct recording *recording)
 		return;
 	recording->shown = now;
 	human_bytes(size, sizeof(size), totals.bytes);
-	fprintf(stderr, "\r\033[Krecording %.0f s, %" PRIu64 " events, %" PRIu64 " lost, %s",
-		(double)(now - recording->started) / 1e9, totals.drain.records, lost(&totals),
-		size);
+	fprintf(stderr,
+		"\r\033[Krecording %.0f s, %" PRIu64 " events, %" PRIu64 " samples, %" PRIu64
+		" lost, %s",
+		(double)(now - recording->started) / 1e9, totals.drain.records, samples(recording),
+		lost(&totals), size);
 	fflush(stderr);
 }
 
@@ -206,6 +217,14 @@ static bool is_over(const struct recording *recording)
 	       (duration && clock_monotonic() - recording->started >= duration);
 }
 
+static uint64_t pause_of(const struct recording *recording)
+{
+	uint64_t pause = recorder_pause_ns(recording->recorder);
+	uint64_t other = recording->sampler ? sampler_pause_ns(recording->sampler) : pause;
+
+	return pause < other ? pause : other;
+}
+
 static int record_loop(struct recording *recording)
 {
 	int r = 0;
@@ -214,9 +233,11 @@ static int record_loop(struct recording *recording)
 		pass_signal_on(recording);
 		look_after_child(recording);
 		r = recorder_pass(recording->recorder);
+		if (r >= 0 && recording->sampler)
+			r = sampler_pass(recording->sampler);
 		show_line(recording);
 		if (r >= 0 && !recorder_totals(recording->recorder).drain.program_ended)
-			pause_ns(recorder_pause_ns(recording->recorder));
+			pause_ns(pause_of(recording));
 	}
 	return r < 0 ? r : 0;
 }
@@ -231,13 +252,19 @@ static void summarise(const struct recording *recording)
 	if (recording->plan->quiet)
 		return;
 	human_bytes(size, sizeof(size), totals.bytes);
-	fprintf(stderr, "unweave: %s: %" PRIu64 " events of %u threads in %.1f s, %s",
+	fprintf(stderr,
+		"unweave: %s: %" PRIu64 " events of %u threads, %" PRIu64 " samples in %.1f s, %s",
 		recording->plan->output, totals.drain.records, totals.drain.threads,
-		(double)(clock_monotonic() - recording->started) / 1e9, size);
+		samples(recording), (double)(recording->ended - recording->started) / 1e9, size);
 	if (lost(&totals))
 		fprintf(stderr, ", %" PRIu64 " events lost\n", lost(&totals));
 	else
 		fputs(", none lost\n", stderr);
+	if (recording->sampler && sampler_totals(recording->sampler).note[0])
+		fprintf(stderr, "unweave: %s\n", sampler_totals(recording->sampler).note);
+	if (recording->sampler && sampler_totals(recording->sampler).lost)
+		fprintf(stderr, "unweave: %" PRIu64 " samples were lost\n",
+			sampler_totals(recording->sampler).lost);
 	if (totals.unwritten)
 		fprintf(stderr, "unweave: %s: %" PRIu64 " events could not be written: %s\n",
 			recording->plan->output, totals.unwritten, strerror(-totals.error));
@@ -286,11 +313,41 @@ static int find_program(struct recording *recording, struct diag *diag)
 	return r < 0 ? r : find_child(recording, diag);
 }
 
+static int start_sampler(struct recording *recording, struct sampler **ret)
+{
+	const struct record_plan *plan = recording->plan;
+	struct sampler_options options = {.hz = plan->hz,
+					  .wall = plan->wall,
+					  .no_perf = plan->timers,
+					  .no_symbols = plan->no_symbols};
+	int r;
+
+	if (!plan->hz)
+		return 0;
+	r = sampler_new(ret, &recording->attachment, recording->recorder, &options);
+	recording->sampler = *ret;
+	return r;
+}
+
+/* Samples end first, since they need the session; names come last, since they take a while. */
+static int finish(struct recording *recording)
+{
+	int r = recording->sampler ? sampler_halt(recording->sampler) : 0;
+
+	recording->ended = clock_monotonic();
+	if (r >= 0)
+		r = recorder_leave(recording->recorder);
+	if (r >= 0 && recording->sampler)
+		r = sampler_finish(recording->sampler);
+	return r < 0 ? r : recorder_stop(recording->recorder);
+}
+
 static int record(struct recording *recording, struct diag *diag)
 {
 	const struct record_plan *plan = recording->plan;
 	cleanup(compressor_freep) struct compressor *compressor = NULL;
 	cleanup(recorder_freep) struct recorder *recorder = NULL;
+	cleanup(sampler_freep) struct sampler *sampler = NULL;
 	struct recorder_options options = {.path = plan->output,
 					   .detail = plan->detail,
 					   .policy = plan->policy,
@@ -311,14 +368,18 @@ static int record(struct recording *recording, struct diag *diag)
 		return r;
 	recording->recorder = recorder;
 	recording->started = clock_monotonic();
+	r = start_sampler(recording, &sampler);
+	if (r < 0)
+		return r;
 	r = record_loop(recording);
 	if (r >= 0)
-		r = recorder_stop(recorder);
+		r = finish(recording);
 	if (r >= 0)
 		summarise(recording);
 	if (recorder_totals(recorder).drain.program_ended)
 		attach_remove(&recording->attachment);
 	recording->recorder = NULL;
+	recording->sampler = NULL;
 	return r;
 }
 

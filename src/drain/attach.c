@@ -346,6 +346,15 @@ int attach_reserve(struct attachment *attachment, uint32_t chunks)
 	return (int)chunks;
 }
 
+int attach_reserve_ring(struct attachment *attachment)
+{
+	while (attachment->fd >= 0 &&
+	       fallocate(attachment->fd, 0, ARENA_RING_AT, ARENA_RING_WORDS * 8) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 bool attach_is_alive(const struct attachment *attachment)
 {
 	if (attachment->own)

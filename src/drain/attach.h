@@ -58,6 +58,9 @@ void attach_fini(struct attachment *attachment);
  * -errno. */
 int attach_reserve(struct attachment *attachment, uint32_t chunks);
 
+/* The same for the ring of samples, all of it. Returns 0 or -errno. */
+int attach_reserve_ring(struct attachment *attachment);
+
 /* Whether the program is still there, in the image that made this arena. */
 bool attach_is_alive(const struct attachment *attachment);
 

@@ -506,6 +506,11 @@ int drain_stop(struct drain *drain)
 	return r;
 }
 
+const struct stacks *drain_stacks(const struct drain *drain)
+{
+	return drain->shop.stacks;
+}
+
 struct drain_totals drain_totals(const struct drain *drain)
 {
 	const struct arena_control *control = drain->attachment->control;

@@ -80,6 +80,9 @@ struct drain_totals drain_totals(const struct drain *drain);
 /* The orphans and reentries of these totals have been told: who comes next begins after them. */
 void drain_note_told(struct drain *drain, const struct drain_totals *totals);
 
+/* All frames of chains that were met so far; owned by the drain. */
+const struct stacks *drain_stacks(const struct drain *drain);
+
 /* Keywords that stand for a detail. */
 uint64_t drain_keywords(enum unweave_detail detail);
 

@@ -51,6 +51,7 @@ struct recorder {
 	uint32_t outlets;        /* that are open */
 	uint64_t unwritten;
 	uint64_t final_bytes;
+	bool left; /* the session is over */
 	bool stopped;
 	struct drain_totals final; /* once it is */
 	int error;
@@ -449,6 +450,25 @@ uint64_t recorder_pause_ns(const struct recorder *recorder)
 	return recorder->busy > 100000 ? 1000000 : 20000000;
 }
 
+int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload)
+{
+	struct block stamped = *block;
+	int r = 0;
+
+	if (!stamped.first)
+		stamped.first = stamped.last = clock_ticks(recorder->clock);
+	if (recorder->writer)
+		r = writer_put(recorder->writer, &stamped, payload, NULL);
+	if (r < 0)
+		recorder->error = r;
+	return r;
+}
+
+const struct stacks *recorder_stacks(const struct recorder *recorder)
+{
+	return drain_stacks(recorder->drain);
+}
+
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
 {
 	drain_set_keywords(recorder->drain, keywords);
@@ -457,9 +477,15 @@ void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
 		put_session(recorder);
 }
 
+int recorder_leave(struct recorder *recorder)
+{
+	recorder->left = true;
+	return drain_stop(recorder->drain);
+}
+
 int recorder_stop(struct recorder *recorder)
 {
-	int r = drain_stop(recorder->drain);
+	int r = recorder->left ? 0 : recorder_leave(recorder);
 	struct drain_totals totals = drain_totals(recorder->drain);
 
 	if (recorder->writer) {

@@ -48,9 +48,21 @@ int recorder_pass(struct recorder *recorder);
 /* How long to wait before the next pass, by how much the last one found. */
 uint64_t recorder_pause_ns(const struct recorder *recorder);
 
+/*
+ * Writes a block that is not one of events: its `first` and `last` are filled in
+ * if they are 0. Returns what the file met; the recording goes on.
+ */
+int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload);
+
+/* All frames of chains that were met so far; owned by the recorder. */
+const struct stacks *recorder_stacks(const struct recorder *recorder);
+
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords);
 
-/* Ends the session, takes the rest, closes the trace. */
+/* Ends the session and takes the rest. Blocks may still be put into the trace. */
+int recorder_leave(struct recorder *recorder);
+
+/* The same if that is still to be done, and closes the trace. */
 int recorder_stop(struct recorder *recorder);
 
 struct recorder_totals recorder_totals(const struct recorder *recorder);

@@ -33,12 +33,6 @@ struct plan {
 	uint64_t words;
 };
 
-/* The timer of this thread: of which thread, since a child of fork() has a copy, and session. */
-static __thread struct {
-	uint32_t tid;
-	uint32_t session;
-} timer __attribute__((tls_model("initial-exec")));
-
 static uint32_t thread_id(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
@@ -235,27 +229,28 @@ static void take_sample(struct arena_control *control, const ucontext_t *context
 	ring_publish((uint64_t *)sample, plan.words + bytes / 8, RING_SAMPLE);
 }
 
-/* Has the thread sampled by its own CPU clock. The kernel ends the timer with the thread. */
+/*
+ * Has a thread sampled by its CPU clock: any of the process, so that one that
+ * sleeps need not be woken for it. The kernel ends the timer with the thread.
+ */
 static void start_timer(struct arena_control *control, int signal, uint32_t tid)
 {
-	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
 	uint64_t period = atomic_load_explicit(&control->sampler.period_ns, memory_order_relaxed);
 	struct itimerspec time = {.it_interval = {.tv_sec = (time_t)(period / 1000000000),
 						  .tv_nsec = (long)(period % 1000000000)}};
 	struct sigevent event = {.sigev_signo = signal, .sigev_notify = SIGEV_THREAD_ID};
+	clockid_t clock = (clockid_t)(~tid << 3 | 6); /* as the kernel numbers them: its CPU time */
 	int id;
 
-	if (!period || (timer.tid == tid && timer.session == session))
+	if (!period)
 		return;
-	event.sigev_value.sival_int = (int)session;
+	event.sigev_value.sival_int =
+		(int)atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
 	event._sigev_un._tid = (pid_t)tid;
 	time.it_value = time.it_interval;
 	/* Not by the library's functions, which may take memory. */
-	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) < 0)
-		return;
-	timer.tid = tid;
-	timer.session = session;
-	syscall(SYS_timer_settime, id, 0, &time, NULL);
+	if (syscall(SYS_timer_create, clock, &event, &id) == 0)
+		syscall(SYS_timer_settime, id, 0, &time, NULL);
 }
 
 /* A timer of a session that is over, or of a recorder that is gone, ends itself. */
@@ -268,7 +263,6 @@ static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 		    (uint32_t)info->si_value.sival_int &&
 	    clock_monotonic() - beat < ABANDONED_NS)
 		return true;
-	timer.tid = 0;
 	syscall(SYS_timer_delete, info->si_timerid);
 	return false;
 }
@@ -276,17 +270,12 @@ static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 static void obey(struct arena_control *control, int signal, const siginfo_t *info,
 		 const ucontext_t *context)
 {
-	switch (info->si_value.sival_int) {
-	case RING_ORDER_PROBE:
-		atomic_fetch_add_explicit(&control->sampler.probes, 1, memory_order_relaxed);
-		break;
-	case RING_ORDER_TIMER:
-		start_timer(control, signal, thread_id());
-		break;
-	case RING_ORDER_SAMPLE:
+	uint64_t order = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	if ((uint32_t)order == RING_ORDER_TIMER)
+		start_timer(control, signal, (uint32_t)(order >> 32));
+	else if ((uint32_t)order == RING_ORDER_SAMPLE)
 		take_sample(control, context, thread_id(), 0, true);
-		break;
-	}
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -319,6 +308,17 @@ static int chosen_signal(void)
 	return number < 65 ? (int)number : 0;
 }
 
+static bool is_ours(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_signal;
+}
+
+static bool is_nobodys(const struct sigaction *action)
+{
+	return !(action->sa_flags & SA_SIGINFO) &&
+	       (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
+}
+
 void sampler_install(struct arena_control *control)
 {
 	struct sigaction action = {.sa_sigaction = on_signal,
@@ -327,20 +327,21 @@ void sampler_install(struct arena_control *control)
 	int signal = chosen_signal();
 
 	control->anchors = (uint64_t)(uintptr_t)unweave_anchors();
-	if (!signal) {
-		atomic_store(&control->sampler.refused, ARENA_SIGNAL_UNWANTED);
+	atomic_store(&control->sampler.refused,
+		     signal ? ARENA_SIGNAL_TAKEN : ARENA_SIGNAL_UNWANTED);
+	if (!signal || sigaction(signal, NULL, &old) < 0)
 		return;
-	}
 	/* A handler of the program's that leaves by a jump would leave a record unfinished. */
 	sigfillset(&action.sa_mask);
-	if (sigaction(signal, NULL, &old) < 0)
-		return;
-	if (!(old.sa_flags & SA_SIGINFO) &&
-	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
-		sigaction(signal, &action, NULL);
-	else if (old.sa_sigaction != on_signal) {
-		atomic_store(&control->sampler.refused, ARENA_SIGNAL_TAKEN);
-		return;
-	}
-	atomic_store(&control->sampler.signal, (uint32_t)signal);
+	if (is_ours(&old) || (is_nobodys(&old) && sigaction(signal, &action, NULL) == 0))
+		atomic_store(&control->sampler.signal, (uint32_t)signal);
+}
+
+void sampler_check(struct arena_control *control)
+{
+	uint32_t signal = atomic_load_explicit(&control->sampler.signal, memory_order_relaxed);
+	struct sigaction now;
+
+	if (signal && sigaction((int)signal, NULL, &now) == 0 && !is_ours(&now))
+		atomic_store(&control->sampler.signal, 0);
 }

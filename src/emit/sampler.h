@@ -14,4 +14,7 @@
 /* Takes the signal, unless the program has it; once the arena is there. */
 void sampler_install(struct arena_control *control);
 
+/* Gives the signal up if the program has taken it since. When a session begins. */
+void sampler_check(struct arena_control *control);
+
 #endif /* EMIT_SAMPLER_H */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "emit/links.h"
+#include "emit/sampler.h"
 #include "emit/table.h"
 
 struct emit_thread emit_nobody;
@@ -232,6 +233,7 @@ uint64_t emit_adopt(struct emit_thread *self)
 			dispatch_refill_nest(self->hot.nest);
 		self->stamped = false;
 	}
+	sampler_check(emit_process.control);
 	self->revision = config.gate >> 8;
 	self->keywords = config.keywords;
 	self->policy = config.policy;

@@ -161,3 +161,13 @@ const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unwe
 	}
 	return add_node(stacks, awaiter, address, state, kind);
 }
+
+uint32_t stacks_count(const struct stacks *stacks)
+{
+	return stacks->count;
+}
+
+const struct unweave_frame *stacks_at(const struct stacks *stacks, uint32_t id)
+{
+	return node_of(stacks, id);
+}

@@ -21,4 +21,8 @@ struct stacks *stacks_free(struct stacks *stacks);
 const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
 					uint64_t address, int32_t state, uint32_t kind);
 
+/* The nodes one by one: those with the ids from 1 to stacks_count(). */
+uint32_t stacks_count(const struct stacks *stacks);
+const struct unweave_frame *stacks_at(const struct stacks *stacks, uint32_t id);
+
 #endif /* TRACE_STACKS_H */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample/clocks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(pid_t tid, uint64_t period_ns, bool user_only)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.disabled = 1,
+		.exclude_kernel = user_only,
+		.exclude_hv = 1,
+		.wakeup_events = 1,
+		/* Or the program's successor would get signals that it never asked for. */
+		.remove_on_exec = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+struct clocks_perf clocks_try_perf(pid_t tid, uint64_t period_ns)
+{
+	struct clocks_perf result = {0};
+	int fd = open_event(tid, period_ns, false);
+
+	if (fd == -EACCES || fd == -EPERM) {
+		fd = open_event(tid, period_ns, true);
+		result.user_only = true;
+	}
+	if (fd < 0) {
+		result.error = -fd;
+		return result;
+	}
+	result.allowed = true;
+	close(fd);
+	return result;
+}
+
+int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool user_only)
+{
+	struct f_owner_ex owner = {F_OWNER_TID, thread->tid};
+	int fd = open_event(thread->tid, period_ns, user_only);
+
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) < 0 || fcntl(fd, F_SETSIG, signal) < 0 ||
+	    fcntl(fd, F_SETOWN_EX, &owner) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+		int error = errno;
+
+		close(fd);
+		return -error;
+	}
+	thread->fd = fd;
+	return 0;
+}
+
+uint64_t clocks_counted(const struct thread *thread)
+{
+	uint64_t count;
+
+	if (thread->fd < 0 || read(thread->fd, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	return count;
+}
+
+int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order, uint32_t subject)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = threads->signal;
+	info.si_code = SI_QUEUE;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr = (void *)(uintptr_t)ring_order(order, subject);
+	if (syscall(SYS_rt_tgsigqueueinfo, threads->pid, tid, threads->signal, &info) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool has_run(const struct threads *threads, struct thread *thread)
+{
+	uint64_t before = thread->switches;
+	bool asked = thread->asked;
+
+	if (!threads_look(threads, thread))
+		return false;
+	thread->asked = false;
+	if (!thread->sleeping)
+		return true;
+	/* To answer it woke up, and went back to sleep: that is one. */
+	return thread->switches != before && !(asked && thread->switches == before + 1);
+}
+
+void clocks_ask(struct threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->all[i];
+
+		if (thread->blocked)
+			continue;
+		if (!has_run(threads, thread) && thread->answers) {
+			thread->slept++;
+			continue;
+		}
+		thread->asked = clocks_order(threads, thread->tid, RING_ORDER_SAMPLE, 0) == 0;
+		thread->answers = true;
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What makes threads sample themselves: a perf event for each, which sends it a
+ * signal; a timer for each, which it sets itself when asked to; or the recorder,
+ * which asks each thread time and again.
+ */
+#ifndef SAMPLE_CLOCKS_H
+#define SAMPLE_CLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena/ring.h"
+#include "sample/threads.h"
+#include "trace/sample.h"
+
+/* Whether a perf event can be had for a thread, and whether only without the kernel's part. */
+struct clocks_perf {
+	bool allowed;
+	bool user_only;
+	int error; /* why not */
+};
+
+struct clocks_perf clocks_try_perf(pid_t tid, uint64_t period_ns);
+
+/* Gives a thread its perf event. Returns -errno. */
+int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool user_only);
+
+/* CPU ns that a thread's event has counted; 0 if it has none. */
+uint64_t clocks_counted(const struct thread *thread);
+
+/* Sends thread `tid` an order, about `subject`, which is as the program numbers it. -errno. */
+int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order, uint32_t subject);
+
+/*
+ * By the wall clock: asks those threads for a sample that have run since the last
+ * one, other than to answer. One that sleeps is not woken again: its last sample
+ * stands for one period more.
+ */
+void clocks_ask(struct threads *threads);
+
+#endif /* SAMPLE_CLOCKS_H */

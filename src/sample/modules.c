@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample/modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/maps.h"
+#include "trace/sample.h"
+
+#define NAMED_MOST 1000000u
+#define BLOCK_BYTES (128u << 10) /* a block of names is closed after so much */
+
+int modules_init(struct modules *modules, struct recorder *recorder, uint32_t pid, uint64_t anchors)
+{
+	struct symbols_options options = {.pid = pid};
+
+	*modules = (struct modules){.recorder = recorder, .pid = pid, .anchors = anchors};
+	if (map_init(&modules->known, UINT32_MAX) < 0 ||
+	    map_init(&modules->named, NAMED_MOST) < 0 ||
+	    symbols_new(&modules->symbols, &options) < 0 ||
+	    unwinder_new(&modules->unwinder, modules->symbols) < 0) {
+		modules_fini(modules);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void modules_fini(struct modules *modules)
+{
+	unwinder_free(modules->unwinder);
+	symbols_free(modules->symbols);
+	map_fini(&modules->known);
+	map_fini(&modules->named);
+	free(modules->addresses);
+	*modules = (struct modules){0};
+}
+
+static int put(struct modules *modules, enum block_kind kind, struct buffer *payload)
+{
+	struct block block = {.kind = kind, .raw = (uint32_t)payload->length};
+	int r = payload->bad ? -ENOMEM : recorder_put(modules->recorder, &block, payload->bytes);
+
+	buffer_fini(payload);
+	return r;
+}
+
+struct look {
+	struct modules *modules;
+	struct buffer list;
+	uint64_t count;
+};
+
+static int on_module(void *data, const struct symbol_module *module)
+{
+	struct look *look = data;
+	struct modules *modules = look->modules;
+	struct meta_module meta = {
+		.start = module->start,
+		.end = module->end,
+		.offset = module->offset,
+		.path = {module->path, strlen(module->path)},
+		.build_id = {(const char *)module->build_id, module->build_id_bytes},
+	};
+	uint64_t key = hash_mix(module->start) ^ hash_mix(module->end + module->offset);
+
+	if (map_find(&modules->known, key))
+		return 0;
+	if (map_put(&modules->known, key, 1) < 0 ||
+	    symbols_add_module(modules->symbols, module) < 0)
+		return -ENOMEM;
+	meta_module_encode(&look->list, &meta);
+	look->count++;
+	return 0;
+}
+
+int modules_look(struct modules *modules)
+{
+	struct look look = {.modules = modules, .list = BUFFER_INIT(FORMAT_PAYLOAD_MAX - 64)};
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	int r = maps_each(modules->pid, on_module, &look);
+
+	if (look.count && !look.list.bad) {
+		buffer_put_varint(&payload, modules->anchors);
+		buffer_put_varint(&payload, look.count);
+		buffer_put(&payload, look.list.bytes, look.list.length);
+		put(modules, BLOCK_MODULES, &payload);
+	}
+	buffer_fini(&look.list);
+	return r;
+}
+
+void modules_note(struct modules *modules, uint64_t address)
+{
+	if (map_find(&modules->named, address))
+		return;
+	if (modules->count == modules->capacity) {
+		uint32_t capacity = modules->capacity ? modules->capacity * 2 : 1024;
+		uint64_t *addresses =
+			reallocarray(modules->addresses, capacity, sizeof(*addresses));
+
+		if (!addresses)
+			return;
+		modules->addresses = addresses;
+		modules->capacity = capacity;
+	}
+	if (map_put(&modules->named, address, 1) == 0)
+		modules->addresses[modules->count++] = address;
+}
+
+static struct meta_text text_of(const char *text)
+{
+	return (struct meta_text){text ? text : "", text ? strnlen(text, 4096) : 0};
+}
+
+/* False if nothing is known of it. */
+static bool encode_name(struct modules *modules, struct buffer *to, uint64_t address)
+{
+	const struct symbol *symbol = symbols_find(modules->symbols, address);
+	struct meta_symbol_frame frames[META_SYMBOL_FRAMES];
+	uint32_t count = symbol->count < META_SYMBOL_FRAMES ? symbol->count : META_SYMBOL_FRAMES;
+
+	if (!count || !symbol->frames[count - 1].function)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] =
+			(struct meta_symbol_frame){.function = text_of(symbol->frames[i].function),
+						   .file = text_of(symbol->frames[i].file),
+						   .line = symbol->frames[i].line};
+	meta_symbol_encode(to, address, symbol->start, frames, count);
+	return true;
+}
+
+static int put_names(struct modules *modules, struct buffer *list, uint64_t count)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	if (!count || list->bad)
+		return list->bad ? -ENOMEM : 0;
+	buffer_put_varint(&payload, count);
+	buffer_put(&payload, list->bytes, list->length);
+	list->length = 0;
+	return put(modules, BLOCK_SYMBOLS, &payload);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int modules_tell_names(struct modules *modules)
+{
+	struct buffer list = BUFFER_INIT(FORMAT_PAYLOAD_MAX - 64);
+	uint64_t count = 0;
+	int r = 0;
+
+	/* Module after module, each is opened once; and what is alike stands together. */
+	if (modules->count)
+		qsort(modules->addresses, modules->count, sizeof(*modules->addresses), by_address);
+	for (uint32_t i = 0; i < modules->count && r >= 0; i++) {
+		count += encode_name(modules, &list, modules->addresses[i]);
+		if (list.length < BLOCK_BYTES)
+			continue;
+		r = put_names(modules, &list, count);
+		count = 0;
+	}
+	if (r >= 0)
+		r = put_names(modules, &list, count);
+	buffer_fini(&list);
+	return r;
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample/sampler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "arena/clock.h"
+#include "arena/ring.h"
+#include "sample/clocks.h"
+#include "sample/modules.h"
+#include "sample/stacks.h"
+#include "sample/take.h"
+#include "sample/threads.h"
+#include "trace/samples.h"
+#include "trace/stacks.h"
+#include "util/cleanup.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define SCAN_NS (NS_PER_S / 100) /* between two looks for new threads */
+#define CHECK_NS NS_PER_S        /* between two looks whether all is well */
+#define FLUSH_NS (NS_PER_S / 2)  /* a block is not held back for longer */
+#define LATE_NS (NS_PER_S / 20)  /* for handlers that are still at it when we stop */
+#define PASS_MOST 2000u          /* samples taken in one pass */
+#define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
+
+struct sampler {
+	struct attachment *attachment; /* borrowed */
+	struct recorder *recorder;     /* borrowed */
+	struct sampler_options options;
+	bool on; /* threads are sampled; else `note` says why not, or it is over */
+	enum sampler_driver driver;
+	bool user_only;
+	uint64_t period_ns;
+	struct threads threads;
+	struct modules modules;
+	struct take *take;
+	struct stack_finder *finder;
+	struct samples_writer *writer;
+	uint64_t samples;
+	uint64_t unwritten;
+	uint32_t blocked;
+	uint32_t waiting; /* for a timer: no thread was seen running that could set it */
+
+	uint64_t scanned_ns;
+	uint64_t checked_ns;
+	uint64_t flushed_ns;
+	uint64_t asked_ns;     /* by the wall clock */
+	uint64_t counted;      /* CPU ns of all events at the last check */
+	uint64_t samples_then; /* at the last check */
+	bool told;             /* the SAMPLER block says what is true now */
+	struct meta_sampler meta;
+	char note[512];
+};
+
+DEFINE_FREEP(struct sampler, sampler_free)
+
+static __attribute__((format(printf, 2, 3))) void add_note(struct sampler *sampler,
+							   const char *format, ...)
+{
+	size_t length = strlen(sampler->note);
+	va_list arguments;
+
+	if (length && length + 1 < sizeof(sampler->note))
+		sampler->note[length++] = ' ';
+	va_start(arguments, format);
+	vsnprintf(sampler->note + length, sizeof(sampler->note) - length, format, arguments);
+	va_end(arguments);
+	sampler->told = false;
+}
+
+static struct arena_sampler *shared(const struct sampler *sampler)
+{
+	return &sampler->attachment->control->sampler;
+}
+
+static uint64_t lost(const struct sampler *sampler)
+{
+	return atomic_load(&shared(sampler)->lost) + sampler->unwritten + sampler->take->damaged;
+}
+
+static void tell(struct sampler *sampler)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	struct block block = {.kind = BLOCK_SAMPLER};
+
+	sampler->meta = (struct meta_sampler){
+		.driver = sampler->driver,
+		.hz = sampler->options.hz,
+		.user_only = sampler->user_only,
+		.lost = lost(sampler),
+		.note = {sampler->note, strlen(sampler->note)},
+	};
+	meta_sampler_encode(&payload, &sampler->meta);
+	block.raw = (uint32_t)payload.length;
+	if (!payload.bad)
+		recorder_put(sampler->recorder, &block, payload.bytes);
+	buffer_fini(&payload);
+	sampler->told = true;
+}
+
+static int on_block(void *data, const struct block *block, const uint8_t *payload)
+{
+	struct sampler *sampler = data;
+
+	if (!sampler->told)
+		tell(sampler);
+	/* Trouble with the file is counted; the next block is tried. */
+	if (recorder_put(sampler->recorder, block, payload) < 0)
+		sampler->unwritten += block->events;
+	return 0;
+}
+
+static void go_off(struct sampler *sampler)
+{
+	atomic_store(&shared(sampler)->on, 0);
+	sampler->on = false;
+	threads_fini(&sampler->threads);
+}
+
+/* Whether the program is one that can be sampled at all. */
+static bool can_sample(struct sampler *sampler)
+{
+	uint32_t signal = atomic_load(&shared(sampler)->signal);
+	int r;
+
+	if (signal && signal < 65) {
+		r = attach_reserve_ring(sampler->attachment);
+		if (r == 0)
+			return true;
+		add_note(sampler, "No CPU samples: no room for them (%s).", strerror(-r));
+		return false;
+	}
+	if (atomic_load(&shared(sampler)->refused) == ARENA_SIGNAL_TAKEN)
+		add_note(sampler,
+			 "No CPU samples: the program handles SIGURG itself; set UNWEAVE_SIGNAL to "
+			 "the number of a signal that it does not use.");
+	else
+		add_note(sampler, "No CPU samples: UNWEAVE_SIGNAL is 0 in the program.");
+	return false;
+}
+
+/* An event a thread needs a file descriptor a thread. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void choose_driver(struct sampler *sampler)
+{
+	struct clocks_perf perf = {.error = EPERM};
+
+	sampler->told = false;
+	if (sampler->options.wall) {
+		sampler->driver = SAMPLER_WALL;
+		return;
+	}
+	if (!sampler->options.no_perf)
+		perf = clocks_try_perf(sampler->threads.pid, sampler->period_ns);
+	sampler->user_only = perf.allowed && perf.user_only;
+	sampler->driver = perf.allowed ? SAMPLER_PERF : SAMPLER_TIMER;
+	if (!perf.allowed && !sampler->options.no_perf)
+		add_note(sampler,
+			 "Perf events may not be used (%s): timers are, which tick no "
+			 "faster than the kernel's clock.",
+			 strerror(perf.error));
+	else if (sampler->user_only)
+		add_note(sampler,
+			 "Time in the kernel is not sampled (kernel.perf_event_paranoid).");
+}
+
+static void begin(struct sampler *sampler)
+{
+	struct arena_sampler *arena = shared(sampler);
+
+	raise_file_limit();
+	threads_init(&sampler->threads, (pid_t)sampler->attachment->pid,
+		     (int)atomic_load(&arena->signal));
+	take_start_over(sampler->take);
+	atomic_store(&arena->lost, 0);
+	atomic_store(&arena->period_ns, sampler->period_ns);
+	atomic_fetch_add(&arena->session, 1);
+	atomic_store(&arena->on, 1);
+	choose_driver(sampler);
+	sampler->on = true;
+	sampler->checked_ns = clock_monotonic();
+}
+
+int sampler_new(struct sampler **ret, struct attachment *attachment, struct recorder *recorder,
+		const struct sampler_options *options)
+{
+	cleanup(sampler_freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+	if (!sampler)
+		return -ENOMEM;
+	sampler->attachment = attachment;
+	sampler->recorder = recorder;
+	sampler->options = *options;
+	sampler->period_ns = NS_PER_S / options->hz;
+	sampler->take = calloc(1, sizeof(*sampler->take));
+	if (!sampler->take ||
+	    modules_init(&sampler->modules, recorder, attachment->pid,
+			 attachment->control->anchors) < 0 ||
+	    stack_finder_new(&sampler->finder, &sampler->modules) < 0 ||
+	    samples_writer_new(&sampler->writer, on_block, sampler) < 0)
+		return -ENOMEM;
+	sampler->take->control = attachment->control;
+	modules_look(&sampler->modules);
+	if (can_sample(sampler))
+		begin(sampler);
+	*ret = take(sampler);
+	return 0;
+}
+
+struct sampler *sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return NULL;
+	if (sampler->on)
+		go_off(sampler);
+	stack_finder_free(sampler->finder);
+	modules_fini(&sampler->modules);
+	samples_writer_free(sampler->writer);
+	free(sampler->take);
+	free(sampler);
+	return NULL;
+}
+
+/* One that runs: a signal would wake it otherwise, and not every program expects that. */
+static const struct thread *find_running(const struct threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (!threads->all[i].blocked && !threads->all[i].sleeping)
+			return &threads->all[i];
+	return NULL;
+}
+
+/* What perf cannot do for a thread, such as one file too many, a timer can. */
+static void arm(struct sampler *sampler, struct thread *thread)
+{
+	struct threads *threads = &sampler->threads;
+	const struct thread *runs;
+	int r = -ENOTSUP;
+
+	if (sampler->driver == SAMPLER_PERF)
+		r = clocks_arm_perf(thread, threads->signal, sampler->period_ns,
+				    sampler->user_only);
+	if (r == 0 || r == -ESRCH) {
+		thread->armed = true;
+		return;
+	}
+	runs = find_running(threads);
+	if (runs)
+		thread->armed =
+			clocks_order(threads, runs->tid, RING_ORDER_TIMER, thread->inner) == 0;
+}
+
+static void look_after_threads(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+
+	if (threads_scan(threads) < 0)
+		return;
+	for (uint32_t i = 0; sampler->waiting && i < threads->count; i++)
+		threads_look(threads, &threads->all[i]);
+	sampler->blocked = 0;
+	sampler->waiting = 0;
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->all[i];
+
+		sampler->blocked += thread->blocked;
+		if (thread->armed || thread->blocked || sampler->driver == SAMPLER_WALL)
+			continue;
+		arm(sampler, thread);
+		sampler->waiting += !thread->armed;
+	}
+}
+
+/* Threads change their masks; and a program may take our signal over. */
+static void check(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	uint64_t counted = 0;
+
+	for (uint32_t i = 0; i < threads->count; i++) {
+		counted += clocks_counted(&threads->all[i]);
+		if (threads->all[i].blocked)
+			threads_look(threads, &threads->all[i]);
+	}
+	/* A thread that began to take part has looked, and says that it is not ours any more. */
+	if (!atomic_load(&shared(sampler)->signal) ||
+	    (sampler->samples == sampler->samples_then && counted > sampler->counted &&
+	     counted - sampler->counted > DEAF_PERIODS * sampler->period_ns)) {
+		add_note(sampler, "CPU samples ended: the program has taken %s for itself.",
+			 sigabbrev_np(threads->signal) ? sigabbrev_np(threads->signal)
+						       : "the signal");
+		go_off(sampler);
+	}
+	sampler->counted = counted;
+	sampler->samples_then = sampler->samples;
+}
+
+/* `periods`: how many the sample stands for. */
+static int put(struct sampler *sampler, const struct thread *thread, const struct taken *taken,
+	       uint64_t periods, uint32_t flags)
+{
+	struct samples_segment segments[RING_RUNS];
+	struct samples_input input = {
+		.ticks = taken->ticks,
+		.weight = sampler->period_ns * periods,
+		.tid = taken->tid,
+		.flags = flags,
+		.thread_name = thread ? thread->name : "",
+		.segments = segments,
+		.segment_count = taken->run_count,
+	};
+	int r;
+
+	for (uint32_t i = 0; i < taken->run_count; i++) {
+		const struct take_run *run = &taken->runs[i];
+
+		segments[i] =
+			(struct samples_segment){.task = run->task,
+						 .chain = {run->addresses, run->states, run->count},
+						 .cut = run->cut};
+		input.flags |= run->cut ? SAMPLE_CHAIN_CUT : 0;
+		for (uint32_t f = 0; f < run->count; f++)
+			modules_note(&sampler->modules, run->addresses[f]);
+	}
+	stack_finder_find(sampler->finder, taken, &input);
+	r = samples_writer_put(sampler->writer, &input);
+	if (r == -E2BIG) {
+		sampler->unwritten++;
+		return 0;
+	}
+	sampler->samples += r == 0;
+	return r;
+}
+
+/* The sample with which a thread fell asleep stands for all of its sleep, once that is over. */
+static int put_sleep(struct sampler *sampler, struct thread *thread)
+{
+	uint32_t slept = thread->slept;
+	struct taken taken;
+
+	thread->slept = 0;
+	if (!slept || !thread->kept || !take_parse(thread->kept, thread->kept_words, &taken))
+		return 0;
+	return put(sampler, thread, &taken, slept, SAMPLE_ASLEEP);
+}
+
+static void keep(struct thread *thread, const struct take *take)
+{
+	uint64_t *words = reallocarray(thread->kept, take->count, sizeof(*words));
+
+	if (!words)
+		return;
+	memcpy(words, take->words, take->count * sizeof(*words));
+	thread->kept = words;
+	thread->kept_words = take->count;
+}
+
+static int on_sample(struct sampler *sampler, const struct taken *taken)
+{
+	struct thread *thread = threads_find(&sampler->threads, taken->tid);
+	int r;
+
+	if (!taken->asked || !thread)
+		return put(sampler, thread, taken, 1 + (uint64_t)taken->more, 0);
+	r = put_sleep(sampler, thread);
+	if (r < 0)
+		return r;
+	keep(thread, sampler->take);
+	return put(sampler, thread, taken, 1, thread->sleeping ? SAMPLE_ASLEEP : 0);
+}
+
+static int take_all(struct sampler *sampler)
+{
+	enum take_result result;
+	struct taken taken;
+	int r = 0;
+
+	/* Events wait for us: what is more is for the next pass. */
+	for (uint32_t i = 0; i < PASS_MOST && r >= 0; i++) {
+		result = take_next(sampler->take, &taken);
+		if (result == TAKE_SAMPLE)
+			r = on_sample(sampler, &taken);
+		else
+			break;
+	}
+	return r;
+}
+
+int sampler_pass(struct sampler *sampler)
+{
+	uint64_t now = clock_monotonic();
+	int r = 0;
+
+	if (sampler->on) {
+		if (sampler->waiting || now - sampler->scanned_ns >= SCAN_NS) {
+			sampler->scanned_ns = now;
+			look_after_threads(sampler);
+		}
+		if (sampler->driver == SAMPLER_WALL &&
+		    now - sampler->asked_ns >= sampler->period_ns) {
+			sampler->asked_ns = now;
+			clocks_ask(&sampler->threads);
+		}
+		r = take_all(sampler);
+		if (now - sampler->checked_ns >= CHECK_NS) {
+			sampler->checked_ns = now;
+			check(sampler);
+		}
+	}
+	if (r >= 0 && now - sampler->flushed_ns >= FLUSH_NS) {
+		sampler->flushed_ns = now;
+		r = samples_writer_flush(sampler->writer);
+	}
+	return r;
+}
+
+uint64_t sampler_pause_ns(const struct sampler *sampler)
+{
+	if (!sampler->on)
+		return NS_PER_S;
+	if (sampler->waiting)
+		return SCAN_NS / 10;
+	return sampler->driver == SAMPLER_WALL && sampler->period_ns < SCAN_NS ? sampler->period_ns
+									       : SCAN_NS;
+}
+
+/* What handlers were still writing when their clocks were stopped. */
+static int take_rest(struct sampler *sampler)
+{
+	uint64_t begun = clock_monotonic();
+	int r = take_all(sampler);
+
+	while (r >= 0 && attach_is_alive(sampler->attachment) &&
+	       atomic_load(&shared(sampler)->head) != atomic_load(&shared(sampler)->tail) &&
+	       clock_monotonic() - begun < LATE_NS)
+		r = take_all(sampler);
+	/* Of a program that died in the middle of one. */
+	if (atomic_load(&shared(sampler)->head) != atomic_load(&shared(sampler)->tail))
+		sampler->unwritten++;
+	return r;
+}
+
+int sampler_halt(struct sampler *sampler)
+{
+	int r = 0;
+
+	if (sampler->on && sampler->blocked)
+		add_note(sampler, "%u threads block the signal and were not sampled.",
+			 sampler->blocked);
+	if (sampler->on) {
+		atomic_store(&shared(sampler)->on, 0);
+		r = take_rest(sampler);
+		for (uint32_t i = 0; i < sampler->threads.count && r >= 0; i++)
+			r = put_sleep(sampler, &sampler->threads.all[i]);
+		go_off(sampler);
+	}
+	samples_writer_flush(sampler->writer);
+	return r;
+}
+
+int sampler_finish(struct sampler *sampler)
+{
+	const struct stacks *chains = recorder_stacks(sampler->recorder);
+
+	tell(sampler);
+	if (sampler->options.no_symbols)
+		return 0;
+	modules_look(&sampler->modules);
+	for (uint32_t i = 1; i <= stacks_count(chains); i++)
+		if (stacks_at(chains, i)->kind == UNWEAVE_FRAME_CODE)
+			modules_note(&sampler->modules, stacks_at(chains, i)->address);
+	return modules_tell_names(&sampler->modules);
+}
+
+struct sampler_totals sampler_totals(const struct sampler *sampler)
+{
+	return (struct sampler_totals){
+		.samples = sampler->samples,
+		.lost = lost(sampler),
+		.driver = sampler->driver,
+		.threads = sampler->threads.count - sampler->blocked,
+		.blocked = sampler->blocked,
+		.note = sampler->note,
+	};
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample/take.h"
+
+#include <string.h>
+
+void take_start_over(struct take *take)
+{
+	struct arena_sampler *sampler = &take->control->sampler;
+	uint64_t head = atomic_load(&sampler->head);
+
+	/* Writers that are at it now write where nobody looks: behind `head` they find no room. */
+	memset(ring_words(take->control), 0, (size_t)ARENA_RING_WORDS * 8);
+	atomic_store(&sampler->tail, head);
+}
+
+/* Takes one run's words; false if there are not enough. */
+static bool take_run(const uint64_t **at, const uint64_t *end, struct take_run *ret)
+{
+	const struct ring_run *run = (const struct ring_run *)*at;
+	uint32_t count = 0;
+
+	if ((size_t)(end - *at) < RING_RUN_WORDS || run->frames > RING_CHAIN)
+		return false;
+	*at += RING_RUN_WORDS;
+	if ((size_t)(end - *at) < run->frames + ring_states_words(run->frames))
+		return false;
+	*ret = (struct take_run){.task = run->task,
+				 .addresses = *at,
+				 .states = (const int32_t *)(*at + run->frames),
+				 .cut = run->cut != 0};
+	/* It may have got shorter while it was copied. */
+	while (count < run->frames && ret->addresses[count])
+		count++;
+	ret->count = count;
+	*at += run->frames + ring_states_words(run->frames);
+	return true;
+}
+
+bool take_parse(const uint64_t *words, uint64_t count, struct taken *ret)
+{
+	const struct ring_sample *sample = (const struct ring_sample *)words;
+	const uint64_t *at = words + RING_HEAD_WORDS, *end = words + count;
+
+	if (count < RING_HEAD_WORDS || sample->registers > RING_REGISTERS ||
+	    sample->runs > RING_RUNS || (size_t)(end - at) < sample->registers)
+		return false;
+	*ret = (struct taken){.ticks = sample->ticks,
+			      .tid = sample->tid,
+			      .more = sample->more,
+			      .asked = sample->asked,
+			      .runs_cut = sample->runs_cut,
+			      .stack_cut = sample->stack_cut != 0,
+			      .registers = at,
+			      .register_count = sample->registers,
+			      .run_count = sample->runs,
+			      .sp = sample->sp};
+	at += sample->registers;
+	for (uint32_t i = 0; i < ret->run_count; i++)
+		if (!take_run(&at, end, &ret->runs[i]))
+			return false;
+	if (sample->bytes > (uint64_t)(end - at) * 8)
+		return false;
+	ret->stack = (const uint8_t *)at;
+	ret->bytes = sample->bytes;
+	return true;
+}
+
+/* Copies the record at `tail`, and gives its room back. Returns its words; 0 if it has no end. */
+static uint64_t take_words(struct take *take, uint64_t header)
+{
+	struct arena_sampler *sampler = &take->control->sampler;
+	uint64_t tail = atomic_load_explicit(&sampler->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&sampler->head, memory_order_relaxed);
+	uint64_t place = tail % ARENA_RING_WORDS, words = header >> 8;
+	uint64_t *record = ring_words(take->control) + place;
+
+	if (!words || words > ARENA_RING_WORDS - place || words > head - tail)
+		return 0;
+	if ((header & 0xff) == RING_SAMPLE) {
+		if (words > TAKE_WORDS_MAX)
+			return 0;
+		memcpy(take->words, record, words * 8);
+		memset(record, 0, words * 8);
+	} else {
+		/* Of padding only the header was written. */
+		record[0] = 0;
+	}
+	/* H */
+	atomic_store_explicit(&sampler->tail, tail + words, memory_order_release);
+	return words;
+}
+
+enum take_result take_next(struct take *take, struct taken *ret)
+{
+	struct arena_sampler *sampler = &take->control->sampler;
+
+	for (;;) {
+		uint64_t tail = atomic_load_explicit(&sampler->tail, memory_order_relaxed);
+		uint64_t *record = ring_words(take->control) + tail % ARENA_RING_WORDS, words;
+		/* Pairs with G. */
+		uint64_t header = __atomic_load_n(record, __ATOMIC_ACQUIRE);
+
+		if (!header || tail == atomic_load_explicit(&sampler->head, memory_order_acquire))
+			return TAKE_NONE;
+		words = take_words(take, header);
+		if (words && (header & 0xff) == RING_PADDING)
+			continue;
+		if (words && (header & 0xff) == RING_SAMPLE &&
+		    take_parse(take->words, words, ret)) {
+			take->count = words;
+			return TAKE_SAMPLE;
+		}
+		take->damaged++;
+		if (!words)
+			take_start_over(take);
+		return TAKE_DAMAGE;
+	}
+}

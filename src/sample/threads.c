@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+static void close_directory(DIR **directory)
+{
+	if (*directory)
+		closedir(*directory);
+}
+
+void threads_init(struct threads *threads, pid_t pid, int signal)
+{
+	*threads = (struct threads){.pid = pid, .signal = signal};
+}
+
+static void forget(struct thread *thread)
+{
+	if (thread->fd >= 0)
+		close(thread->fd);
+	free(thread->kept);
+}
+
+void threads_fini(struct threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		forget(&threads->all[i]);
+	free(threads->all);
+	*threads = (struct threads){0};
+}
+
+/* The words after `field` in a status file; NULL if it is not there. */
+static const char *field_of(const char *status, const char *field)
+{
+	const char *at = strstr(status, field);
+
+	return at ? at + strlen(field) : NULL;
+}
+
+static ssize_t read_status(const struct threads *threads, pid_t tid, char *to, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", threads->pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, to, size - 1);
+	close(fd);
+	to[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+static void read_name(struct thread *thread, const char *status)
+{
+	const char *name = field_of(status, "Name:\t");
+	size_t length = name ? strcspn(name, "\n") : 0;
+
+	if (length >= sizeof(thread->name))
+		length = sizeof(thread->name) - 1;
+	memcpy(thread->name, name ? name : "", length);
+	thread->name[length] = 0;
+}
+
+/* The last of its numbers, one for each namespace that it is in. */
+static uint32_t read_inner(const char *status, pid_t tid)
+{
+	const char *numbers = field_of(status, "\nNSpid:");
+	uint32_t inner = (uint32_t)tid;
+	char *end;
+
+	while (numbers && *numbers == '\t') {
+		inner = (uint32_t)strtoul(numbers + 1, &end, 10);
+		numbers = end;
+	}
+	return inner;
+}
+
+bool threads_look(const struct threads *threads, struct thread *thread)
+{
+	char status[4096];
+	const char *blocked, *switches, *state;
+
+	if (read_status(threads, thread->tid, status, sizeof(status)) <= 0)
+		return false;
+	read_name(thread, status);
+	thread->inner = read_inner(status, thread->tid);
+	blocked = field_of(status, "\nSigBlk:\t");
+	thread->blocked = blocked && threads->signal &&
+			  strtoull(blocked, NULL, 16) >> (threads->signal - 1) & 1;
+	state = field_of(status, "\nState:\t");
+	thread->sleeping = state && (*state == 'S' || *state == 'D');
+	switches = field_of(status, "\nvoluntary_ctxt_switches:\t");
+	thread->switches = switches ? strtoull(switches, NULL, 10) : 0;
+	return true;
+}
+
+static struct thread *find(const struct threads *threads, pid_t tid)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (threads->all[i].tid == tid)
+			return &threads->all[i];
+	return NULL;
+}
+
+static int add(struct threads *threads, pid_t tid)
+{
+	struct thread thread = {.tid = tid, .seen = true, .fd = -1};
+
+	if (!threads_look(threads, &thread))
+		return 0;
+	if (threads->count == threads->capacity) {
+		uint32_t capacity = threads->capacity ? threads->capacity * 2 : 16;
+		struct thread *all = reallocarray(threads->all, capacity, sizeof(*all));
+
+		if (!all)
+			return -ENOMEM;
+		threads->all = all;
+		threads->capacity = capacity;
+	}
+	threads->all[threads->count++] = thread;
+	return 0;
+}
+
+static void forget_unseen(struct threads *threads)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < threads->count; i++) {
+		if (!threads->all[i].seen) {
+			forget(&threads->all[i]);
+			continue;
+		}
+		threads->all[i].seen = false;
+		threads->all[kept++] = threads->all[i];
+	}
+	threads->count = kept;
+}
+
+int threads_scan(struct threads *threads)
+{
+	cleanup(close_directory) DIR *directory = NULL;
+	struct dirent *entry;
+	char path[64];
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", threads->pid);
+	directory = opendir(path);
+	if (!directory)
+		return -errno;
+	while (r == 0 && (entry = readdir(directory))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct thread *known = tid > 0 ? find(threads, tid) : NULL;
+
+		if (known)
+			known->seen = true;
+		else if (tid > 0)
+			r = add(threads, tid);
+	}
+	if (r == 0)
+		forget_unseen(threads);
+	return r;
+}
+
+struct thread *threads_find(const struct threads *threads, uint32_t inner)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (threads->all[i].inner == inner)
+			return &threads->all[i];
+	return NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of a program, as /proc shows them to its recorder. */
+#ifndef SAMPLE_THREADS_H
+#define SAMPLE_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/map.h"
+
+struct thread {
+	pid_t tid;      /* as we see it */
+	uint32_t inner; /* as the program does: another one in a container */
+	char name[32];
+	bool seen;    /* in the scan under way, or the last one */
+	bool blocked; /* it blocks the sampler's signal */
+	bool armed;   /* it has its clock */
+	int fd;       /* of its perf event; -1: none */
+
+	/* For samples by the wall clock. */
+	bool sleeping;     /* when it was looked at last */
+	uint64_t switches; /* times that it had gone to sleep by itself, then */
+	bool asked;        /* since it was looked at */
+	bool answers;      /* it was asked at all */
+	uint32_t slept;    /* periods that its last sample stands for besides its own */
+	uint64_t *kept;    /* that sample, as it was taken; NULL: none */
+	uint64_t kept_words;
+};
+
+struct threads {
+	pid_t pid;
+	int signal;
+	struct thread *all;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+void threads_init(struct threads *threads, pid_t pid, int signal);
+/* Closes the perf events, and frees what was kept. */
+void threads_fini(struct threads *threads);
+
+/*
+ * Looks which threads there are: those that ended are forgotten, new ones are
+ * there with `fd` -1. Returns -errno if the program cannot be looked at.
+ */
+int threads_scan(struct threads *threads);
+
+/* Looks again whether a thread blocks the signal, and what it is called; false if it is gone. */
+bool threads_look(const struct threads *threads, struct thread *thread);
+
+/* NULL if there is none. `inner` is as the program sees it. */
+struct thread *threads_find(const struct threads *threads, uint32_t inner);
+
+#endif /* SAMPLE_THREADS_H */
