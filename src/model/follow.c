@@ -401,6 +401,23 @@ uint32_t follow_segments(struct follow *follow, uint32_t tid, const struct sampl
 	return runs;
 }
 
+uint32_t follow_expected(const struct follow *follow, uint32_t tid,
+			 uint8_t slots[SAMPLE_SEGMENTS_MAX])
+{
+	const struct thread *thread = thread_of(follow, tid);
+	uint32_t runs = thread ? thread->depth : 0;
+
+	if (runs > SAMPLE_SEGMENTS_MAX)
+		runs = SAMPLE_SEGMENTS_MAX;
+	for (uint32_t i = 0; i < runs; i++) {
+		const struct run *run = &thread->nest[thread->depth - 1 - i];
+		bool known = counts_frames(follow, run->task) && !run->replayed;
+
+		slots[i] = (uint8_t)(known ? run->done % UNWEAVE_ANCHORS : UNWEAVE_ANCHORS);
+	}
+	return runs;
+}
+
 bool follow_lost(const struct follow *follow, uint32_t tid)
 {
 	const struct thread *thread = thread_of(follow, tid);

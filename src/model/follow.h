@@ -37,6 +37,13 @@ int follow_thread(struct follow *follow, uint32_t thread, uint32_t tid);
 uint32_t follow_segments(struct follow *follow, uint32_t tid, const struct samples_stack *native,
 			 struct samples_segment *ret);
 
+/*
+ * The anchors through which those runs should have gone by the events alone, 32
+ * where nobody knows. Returns how many.
+ */
+uint32_t follow_expected(const struct follow *follow, uint32_t tid,
+			 uint8_t slots[SAMPLE_SEGMENTS_MAX]);
+
 /* Whether events of the thread are missing, so that nobody knows what it is inside of. */
 bool follow_lost(const struct follow *follow, uint32_t tid);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unweave/link.h"
+#include "model/anchors.h"
 #include "util/hash.h"
 
 #define AHEAD_NS UINT64_C(200000000) /* threads are drained more often than that */
@@ -14,14 +14,10 @@
 
 int sampling_init(struct sampling *sampling, struct reader *reader, struct tree *tree)
 {
-	uint64_t anchors = reader_anchors(reader);
-
-	*sampling = (struct sampling){.due = UINT64_MAX, .reader = reader, .tree = tree};
-	if (anchors)
-		sampling->splice.anchors = (struct splice_anchors){
-			.start = anchors,
-			.end = anchors + UNWEAVE_ANCHORS * UNWEAVE_ANCHOR_BYTES,
-		};
+	*sampling = (struct sampling){.due = UINT64_MAX,
+				      .reader = reader,
+				      .tree = tree,
+				      .splice = anchors_options(reader)};
 	sampling->frames = calloc(FRAMES_MOST, sizeof(*sampling->frames));
 	sampling->known = calloc(SAMPLING_KNOWN, sizeof(*sampling->known));
 	return sampling->frames && sampling->known ? 0 : -ENOMEM;

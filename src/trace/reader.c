@@ -541,3 +541,8 @@ uint64_t reader_anchors(const struct reader *reader)
 {
 	return reader->sampled.anchors;
 }
+
+bool reader_ticks(struct reader *reader, uint64_t ns, uint64_t *ret)
+{
+	return timeline_ticks(&reader->timeline, ns, ret);
+}

@@ -117,6 +117,9 @@ int reader_each_symbol(const struct reader *reader,
 /* Where the anchors lie in the program; 0: the trace does not say. */
 uint64_t reader_anchors(const struct reader *reader);
 
+/* The first ticks of the trace's clock that are not before `ns`; false if there are none. */
+bool reader_ticks(struct reader *reader, uint64_t ns, uint64_t *ret);
+
 /* Starts over with only the events of [from, to), ns; for filters, without decoding the rest. */
 int reader_seek(struct reader *reader, uint64_t from, uint64_t to, struct diag *diag);
 

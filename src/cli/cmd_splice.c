@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/cmd.h"
+#include "cli/say.h"
+#include "cli/splicing.h"
+
+#define DEFAULT_OUTPUT "spliced.unw"
+
+enum { OUTPUT = 1, QUIET };
+
+static const struct option_entry entries[] = {
+	{OUTPUT, 'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given"},
+	{QUIET, 'q', "quiet", NULL, "no words about what became of the samples"},
+	{0},
+};
+
+static uint64_t in_tasks(const struct splicing_result *result)
+{
+	return result->samples - result->outcomes[SPLICE_NO_TASK];
+}
+
+static uint64_t exact(const struct splicing_result *result)
+{
+	return result->outcomes[SPLICE_EXACT] + result->outcomes[SPLICE_MISMATCH];
+}
+
+/* A share in tenths of a percent, rounded down: 100.0 is all. */
+static void say_share(uint64_t part, uint64_t all)
+{
+	uint64_t tenths = all ? part * 1000 / all : 0;
+
+	fprintf(stderr, "%" PRIu64 ".%" PRIu64 " %%", tenths / 10, tenths % 10);
+}
+
+/* One more kind of samples, if there are any. */
+static void say_some(uint64_t count, const char *what)
+{
+	if (count)
+		fprintf(stderr, ", %s %s", say_count(count).text, what);
+}
+
+static void say_hints(const struct splicing_result *result)
+{
+	uint64_t tasks = in_tasks(result);
+
+	if (result->without_stacks)
+		say_hint("the trace has no chains: record with --detail full");
+	else if (result->without_anchors)
+		say_hint("the trace does not say where the anchors are: record it again");
+	else if (result->walk == FOREIGN_NO_STACKS)
+		say_hint("perf recorded no stacks: use --call-graph dwarf, or -g for code that has "
+			 "frame pointers");
+	else if (result->walk == FOREIGN_FRAME_POINTERS && exact(result) * 100 < tasks * 95)
+		say_hint("some code has no frame pointers: perf record --call-graph dwarf sees "
+			 "through it");
+	if (!result->samples && result->others)
+		say_hint("perf must record the program of the trace, while that is recorded");
+}
+
+static void summarise(const char *output, const struct splicing_result *result)
+{
+	uint64_t tasks = in_tasks(result);
+
+	fprintf(stderr, "unweave: %s: %s samples, %s of tasks", output,
+		say_count(result->samples).text, say_count(tasks).text);
+	if (tasks) {
+		fputs(" (", stderr);
+		say_share(exact(result), tasks);
+		fputs(" spliced exactly)", stderr);
+	}
+	fprintf(stderr, ", %s outside of any\n",
+		say_count(result->samples - tasks - result->in_losses).text);
+	if (result->in_losses || result->others || result->outside || result->damaged ||
+	    result->lost) {
+		fprintf(stderr, "unweave: besides");
+		say_some(result->others, "of other processes");
+		say_some(result->outside, "before or after the trace");
+		say_some(result->in_losses, "where events are missing");
+		say_some(result->damaged, "damaged");
+		say_some(result->lost, "lost by perf");
+		fputc('\n', stderr);
+	}
+	if (result->replaced)
+		fputs("unweave: the samples that the trace had are not in it\n", stderr);
+	say_hints(result);
+}
+
+static int run(struct options *options)
+{
+	struct splicing_plan plan = {.output = DEFAULT_OUTPUT};
+	struct splicing_result result;
+	struct diag diag = {0};
+	bool quiet = false;
+	int id;
+
+	while ((id = options_next(options)) > 0) {
+		if (id == OUTPUT)
+			plan.output = options->value;
+		else
+			quiet = true;
+	}
+	if (id < 0)
+		return options->status;
+	if (options->operand_count != 2) {
+		say_error(NULL, "splice: which trace, and which perf.data?");
+		say_hint("unweave splice TRACE perf.data -o FILE");
+		return EXIT_USAGE;
+	}
+	plan.trace = options->operands[0];
+	plan.perf = options->operands[1];
+	if (splicing_run(&plan, &result, &diag) < 0) {
+		say_diag(result.file, &diag);
+		return EXIT_FAILED;
+	}
+	if (!quiet)
+		summarise(plan.output, &result);
+	return EXIT_OK;
+}
+
+const struct cmd cmd_splice = {
+	.name = "splice",
+	.arguments = "TRACE PERF.DATA",
+	.summary = "Add the samples that perf took to a trace",
+	.details = "Both must be of the same program at the same time:\n"
+		   "  unweave record --detail full -o TRACE -p PID &\n"
+		   "  perf record -k CLOCK_MONOTONIC_RAW --call-graph dwarf -o PERF.DATA -p PID\n",
+	.options = entries,
+	.run = run,
+};
