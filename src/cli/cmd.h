@@ -18,6 +18,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_dump;
+extern const struct cmd cmd_export;
 extern const struct cmd cmd_flame;
 extern const struct cmd cmd_info;
 extern const struct cmd cmd_record;

@@ -72,8 +72,13 @@ void json_signed(struct json *json, const char *key, int64_t number)
 
 void json_real(struct json *json, const char *key, double number)
 {
+	json_precise(json, key, number, 3);
+}
+
+void json_precise(struct json *json, const char *key, double number, int digits)
+{
 	begin(json, key);
-	fprintf(json->to, "%.3f", number);
+	fprintf(json->to, "%.*f", digits, number);
 }
 
 void json_bool(struct json *json, const char *key, bool value)

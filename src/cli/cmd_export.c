@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "cli/say.h"
+#include "trace/reader.h"
+#include "util/cleanup.h"
+#include "view/export.h"
+#include "view/naming.h"
+
+#define OUTPUT_BUFFER ((size_t)1 << 20)
+
+enum {
+	OPTION_FORMAT = 1,
+	OPTION_OUTPUT,
+	OPTION_CPU,
+	OPTION_WAIT,
+	OPTION_WALL,
+	OPTION_PLAIN,
+	OPTION_NO_FILES,
+};
+
+DEFINE_FREEP(struct reader, reader_free)
+DEFINE_FREEP(struct symbols, symbols_free)
+
+struct plan {
+	const char *trace;
+	const char *output; /* NULL: stdout */
+	const struct export_format *format;
+	unsigned values;
+	bool plain;
+	bool no_files;
+};
+
+static void show_progress(void *data, uint64_t done, uint64_t all)
+{
+	struct progress *progress = data;
+
+	(void)all;
+	if (progress->due)
+		progress_show(progress, progress->first + done);
+}
+
+/* What the user should know of what was written. */
+static void remark(const struct plan *plan, const struct reader *reader,
+		   const struct export *export)
+{
+	if (reader_summary(reader)->faults) {
+		say_error(plan->trace, "the trace has faults; what is readable was exported");
+		say_hint("'unweave verify' lists them");
+	}
+	if (export->empty && !(plan->values & ~(1u << PROFILE_CPU))) {
+		say_error(plan->trace, "there are no CPU samples in it");
+		say_hint("--wait and --wall show the time that tasks took");
+	} else if (export->empty) {
+		say_error(plan->trace, "there is no such time in it");
+	}
+	if (export->left_out) {
+		say_error(plan->trace, "%s runs, waits and samples found no room in this format",
+			  say_count(export->left_out).text);
+		say_hint("--format perfetto has room for all of them");
+	}
+}
+
+static int write_to(const struct plan *plan, FILE *to, struct diag *diag)
+{
+	cleanup(reader_freep) struct reader *reader = NULL;
+	cleanup(symbols_freep) struct symbols *symbols = NULL;
+	struct export export = {.to = to, .values = plan->values, .plain = plan->plain};
+	struct progress progress;
+	int r;
+
+	r = reader_open(&reader, plan->trace, NULL, NULL, diag);
+	if (r < 0)
+		return r;
+	r = naming_new(&symbols, reader, plan->no_files, diag);
+	if (r < 0)
+		return r;
+	export.reader = reader;
+	export.symbols = symbols;
+	export.progress = show_progress;
+	export.progress_data = &progress;
+	progress_start(&progress, "exporting", reader);
+	r = plan->format->write(&export, diag);
+	progress_end(&progress);
+	if (r == 0)
+		remark(plan, reader, &export);
+	return r;
+}
+
+/* Whether two paths lead to one file. */
+static bool same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* A file that is not whole would be taken for one that is. */
+static int give_up(const struct plan *plan)
+{
+	struct stat st;
+
+	if (stat(plan->output, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(plan->output);
+	return EXIT_FAILED;
+}
+
+static int write_file(const struct plan *plan)
+{
+	struct diag diag = {0};
+	FILE *to;
+	int r, failed;
+
+	if (same_file(plan->trace, plan->output)) {
+		say_error(plan->output, "this is the trace itself");
+		return EXIT_FAILED;
+	}
+	to = fopen(plan->output, "we");
+	if (!to) {
+		say_error(plan->output, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	setvbuf(to, NULL, _IOFBF, OUTPUT_BUFFER);
+	errno = 0;
+	r = write_to(plan, to, &diag);
+	failed = ferror(to) ? errno ? errno : EIO : 0;
+	if (fclose(to) != 0 && !failed)
+		failed = errno;
+	if (r < 0)
+		say_diag(plan->trace, &diag);
+	else if (failed)
+		say_error(plan->output, "%s", strerror(failed));
+	return r < 0 || failed ? give_up(plan) : EXIT_OK;
+}
+
+/* That stdout failed is said at the end, as for all commands. */
+static int write_stdout(const struct plan *plan)
+{
+	struct diag diag = {0};
+	int r;
+
+	if (plan->format->binary && isatty(STDOUT_FILENO)) {
+		say_error(NULL, "export: %s is a binary format, and the output is a terminal",
+			  plan->format->name);
+		say_hint("-o FILE writes it to a file");
+		return EXIT_USAGE;
+	}
+	r = write_to(plan, stdout, &diag);
+	if (r < 0) {
+		fflush(stdout);
+		say_diag(plan->trace, &diag);
+	}
+	return r < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int set_format(struct plan *plan, const struct options *options)
+{
+	const char *names[16], *close;
+	size_t count = 0;
+
+	plan->format = export_find(options->value);
+	if (plan->format)
+		return 0;
+	while (export_formats[count] && count < sizeof(names) / sizeof(names[0])) {
+		names[count] = export_formats[count]->name;
+		count++;
+	}
+	close = say_closest(options->value, names, count);
+	say_error(NULL, "option '--format': there is no format '%s'", options->value);
+	if (close)
+		say_hint("did you mean '%s'?", close);
+	else
+		say_hint("'unweave help export' lists the formats");
+	return EXIT_USAGE;
+}
+
+static int set(struct plan *plan, const struct options *options, int option)
+{
+	switch (option) {
+	case OPTION_FORMAT:
+		return set_format(plan, options);
+	case OPTION_OUTPUT:
+		plan->output = strcmp(options->value, "-") == 0 ? NULL : options->value;
+		return 0;
+	case OPTION_CPU:
+		plan->values |= 1u << PROFILE_CPU;
+		return 0;
+	case OPTION_WAIT:
+		plan->values |= 1u << PROFILE_WAIT;
+		return 0;
+	case OPTION_WALL:
+		plan->values |= 1u << PROFILE_WALL;
+		return 0;
+	case OPTION_PLAIN:
+		plan->plain = true;
+		return 0;
+	default:
+		plan->no_files = true;
+		return 0;
+	}
+}
+
+/* Whether what was asked for goes together. Returns how to exit, or 0. */
+static int check(struct plan *plan, const struct options *options)
+{
+	if (options->operand_count != 1) {
+		say_error(NULL, "export: %s",
+			  options->operand_count ? "one trace at a time" : "which trace?");
+		say_hint("unweave export FILE --format FORMAT -o OUTPUT");
+		return EXIT_USAGE;
+	}
+	plan->trace = options->operands[0];
+	if (!plan->format) {
+		say_error(NULL, "export: to which format?");
+		say_hint("--format perfetto, chrome, speedscope, pprof, folded or firefox");
+		return EXIT_USAGE;
+	}
+	if (plan->values & ~plan->format->values) {
+		say_error(NULL, "export: %s",
+			  plan->format->values ? "this format has no such time"
+					       : "this format has all times anyway");
+		say_hint("'unweave help export' says which format has what");
+		return EXIT_USAGE;
+	}
+	if (plan->format->one_value && plan->values & (plan->values - 1)) {
+		say_error(NULL, "export: only one kind of time fits into this format");
+		say_hint("give one of --cpu, --wait and --wall");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int run(struct options *options)
+{
+	struct plan plan = {0};
+	int option, r;
+
+	while ((option = options_next(options)) > 0) {
+		r = set(&plan, options, option);
+		if (r)
+			return r;
+	}
+	if (option < 0)
+		return options->status;
+	r = check(&plan, options);
+	if (r)
+		return r;
+	return plan.output ? write_file(&plan) : write_stdout(&plan);
+}
+
+static const struct option_entry entries[] = {
+	{OPTION_FORMAT, 'f', "format", "FORMAT", "which one; see below"},
+	{OPTION_OUTPUT, 'o', "output", "FILE", "write to FILE; '-', or none: to the output"},
+	{OPTION_CPU, 0, "cpu", NULL, "time on a CPU, by samples"},
+	{OPTION_WAIT, 0, "wait", NULL, "time in which tasks waited to be woken"},
+	{OPTION_WALL, 0, "wall", NULL, "all the time of tasks: running, waiting, queued"},
+	{OPTION_PLAIN, 0, "plain", NULL, "folded: names without _[a] and _[i]"},
+	{OPTION_NO_FILES, 0, "no-files", NULL, "name functions only by what the trace carries"},
+	{0},
+};
+
+const struct cmd cmd_export = {
+	.name = "export",
+	.arguments = "FILE",
+	.summary = "Write a trace in a format that other programs show",
+	.details =
+		"Formats:\n"
+		"  perfetto    timeline and samples, for ui.perfetto.dev\n"
+		"  chrome      the same as JSON, for chrome://tracing and others\n"
+		"  speedscope  --cpu, --wait, --wall, or all of them: speedscope.app\n"
+		"  pprof       sums of all kinds; --cpu, --wait or --wall is shown first\n"
+		"  folded      one of --cpu (if none is given), --wait and --wall: flamegraph.pl\n"
+		"  firefox     --cpu, --wait, or both: profiler.firefox.com\n",
+	.options = entries,
+	.run = run,
+};
