@@ -153,7 +153,8 @@ static char *make_title(const struct plan *plan, const struct told *told)
 		return strdup(plan->title);
 	if (!*told->program)
 		return strdup(base_name(plan->traces[FLAME_THIS]));
-	if (asprintf(&title, "%s: %s", base_name(plan->traces[FLAME_THIS]), told->program) < 0)
+	if (asprintf(&title, "%s: %s", base_name(plan->traces[FLAME_THIS]),
+		     base_name(told->program)) < 0)
 		return NULL;
 	return title;
 }

@@ -20,7 +20,8 @@
 #define NARROWEST 0.5  /* px: less is not drawn */
 #define CHARACTER 6.63 /* px, of the monospaced font at 11 px */
 #define SHADES 4u      /* of each kind, so that neighbours differ */
-#define KINDS 5u
+#define KINDS 6u       /* those of a profile, and labels of tasks */
+#define LABEL 5u
 
 struct svg {
 	const struct flame *flame;
@@ -34,13 +35,14 @@ struct svg {
 };
 
 static const uint8_t light[KINDS][3] = {
-	{243, 178, 122}, {110, 196, 184}, {180, 162, 236}, {246, 219, 150}, {224, 220, 213},
+	{243, 178, 122}, {110, 196, 184}, {180, 162, 236},
+	{246, 219, 150}, {224, 220, 213}, {178, 207, 231},
 };
 static const uint8_t dark[KINDS][3] = {
-	{159, 96, 45}, {34, 120, 110}, {103, 80, 168}, {134, 108, 50}, {73, 72, 80},
+	{159, 96, 45}, {34, 120, 110}, {103, 80, 168}, {134, 108, 50}, {73, 72, 80}, {64, 99, 130},
 };
-static const char *const kind_words[KINDS] = {"native", "running task", "awaits", "inlined",
-					      "no code"};
+static const char *const kind_words[KINDS] = {"native",  "running task", "awaits",
+					      "inlined", "no code",      "label of tasks"};
 
 static void free_pointer(void *pointer)
 {
@@ -205,6 +207,16 @@ static void put_tooltip(const struct svg *svg, uint32_t node, const struct flame
 	fputs("</title>", svg->to);
 }
 
+/* A note that is not in brackets is the label of tasks. */
+static uint32_t kind_of(const struct flame *flame, uint32_t node)
+{
+	const struct flame_name *name = flame_name(flame, flame_at(flame, node)->name);
+
+	if (node && name->kind == PROFILE_NOTE && *flame_string(flame, name->function) != '[')
+		return LABEL;
+	return name->kind < LABEL ? name->kind : PROFILE_NOTE;
+}
+
 static void put_fill(const struct svg *svg, uint32_t node, const struct flame_name *name)
 {
 	static const uint8_t none[3] = {226, 221, 212}, up[3] = {226, 92, 74},
@@ -214,7 +226,7 @@ static void put_fill(const struct svg *svg, uint32_t node, const struct flame_na
 	int rgb[3];
 
 	if (!flame_is_comparison(svg->flame)) {
-		fprintf(svg->to, " class=\"k%u%u\"", node ? name->kind : PROFILE_NOTE,
+		fprintf(svg->to, " class=\"k%u%u\"", kind_of(svg->flame, node),
 			name->function * 7 % SHADES);
 		return;
 	}

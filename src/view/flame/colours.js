@@ -4,18 +4,18 @@
 const THEMES = {
 	light: {
 		ink: '#1f1b16', paper: '#ffffff', edge: '#0d5f57', strip: 'rgb(31 27 22 / 42%)', outline: '#24211d',
-		kinds: [[25, 86, 71], [172, 44, 59], [257, 62, 77], [47, 84, 80], [40, 10, 86]],
+		kinds: [[25, 86, 71], [172, 44, 59], [257, 62, 77], [47, 84, 80], [40, 10, 86], [207, 52, 80]],
 		module: [58, 76], quiet: [40, 8, 86],
 		change: {none: [236, 232, 224], up: [226, 92, 74], down: [84, 142, 226]},
 	},
 	dark: {
 		ink: '#f5f2ec', paper: '#202026', edge: '#7fe3d6', strip: 'rgb(255 255 255 / 45%)', outline: '#ffffff',
-		kinds: [[24, 56, 40], [173, 56, 30], [257, 36, 48], [42, 46, 36], [245, 5, 30]],
+		kinds: [[24, 56, 40], [173, 56, 30], [257, 36, 48], [42, 46, 36], [245, 5, 30], [208, 34, 38]],
 		module: [36, 40], quiet: [245, 5, 30],
 		change: {none: [66, 66, 74], up: [196, 70, 56], down: [58, 104, 184]},
 	},
 };
-const KIND_SPREAD = [10, 4, 9, 3, 0];
+const KIND_SPREAD = [10, 4, 9, 3, 0, 6];
 
 class Colours {
 	constructor(graph) {
@@ -53,7 +53,7 @@ class Colours {
 		if (this.cache[name])
 			return this.cache[name];
 		const kind = this.graph.kindOf(name);
-		const colour = this.scheme === 'module' && kind !== NOTE ? this.moduleColour(this.graph.moduleOf(name)) :
+		const colour = this.scheme === 'module' && kind < NOTE ? this.moduleColour(this.graph.moduleOf(name)) :
 			this.kindColour(kind, spread(this.graph.functionOf(name)));
 		this.cache[name] = colour;
 		return colour;

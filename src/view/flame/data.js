@@ -3,8 +3,8 @@
 // described in src/view/flame_html.c.
 
 const CPU = 0, WAIT = 1, QUEUED = 2, WALL = 3, VALUES = 4;
-const NATIVE = 0, RUNNING = 1, AWAIT = 2, INLINED = 3, NOTE = 4;
-const KIND_WORDS = ['native', 'running task', 'awaits', 'inlined', 'note'];
+const NATIVE = 0, RUNNING = 1, AWAIT = 2, INLINED = 3, NOTE = 4, LABEL = 5;
+const KIND_WORDS = ['native', 'running task', 'awaits', 'inlined', 'no code', 'label of tasks'];
 
 // Reads varints out of base64 text. Sums stay exact up to 2^53.
 class Bytes {
@@ -185,7 +185,11 @@ class Graph {
 		return file && line ? `${file}:${line}` : file;
 	}
 	kindOf(name) {
-		return this.meta.names[name * 5 + 4];
+		const kind = this.meta.names[name * 5 + 4];
+		return kind === NOTE && name > 0 && !this.functionOf(name).startsWith('[') ? LABEL : kind;
+	}
+	isCode(node) {
+		return this.kindOf(this.name[node]) < NOTE;
 	}
 	label(node) {
 		return this.functionOf(this.name[node]);

@@ -230,7 +230,7 @@ class Canvas {
 	drawMarks(node, x, y, w, h) {
 		const {context, graph} = this, theme = this.colours.theme, kind = graph.kindOf(graph.name[node]);
 		const parent = graph.parent[node];
-		if (parent > 0 && kind !== NOTE && graph.kindOf(graph.name[parent]) !== NOTE &&
+		if (parent > 0 && graph.isCode(node) && graph.isCode(parent) &&
 		    graph.isAsync(node) !== graph.isAsync(parent)) {
 			context.fillStyle = theme.edge;
 			context.fillRect(x, this.flame ? y + h - 1.5 : y - 0.5, w, 2);

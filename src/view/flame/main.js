@@ -132,8 +132,8 @@ class Page {
 		if (this.scheme === 'change')
 			legend.append(this.changeScale());
 		else if (this.scheme === 'kind')
-			for (const kind of [NATIVE, INLINED, RUNNING, AWAIT, NOTE])
-				legend.append(item(this.colours.kindColour(kind, 0.5), kind === NOTE ? 'no code' : KIND_WORDS[kind]));
+			for (const kind of this.kinds())
+				legend.append(item(this.colours.kindColour(kind, 0.5), KIND_WORDS[kind]));
 		else
 			for (const module of this.modules())
 				legend.append(item(this.colours.moduleColour(module), module));
@@ -148,6 +148,14 @@ class Page {
 		const scale = element('i', {class: 'scale'});
 		scale.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((at) => this.colours.ofChange(at)).join(', ')})`;
 		return element('span', null, 'share ÷ 3, or gone', scale, '× 3, or new, against the other trace');
+	}
+
+	// The kinds of frames that there are.
+	kinds() {
+		const {graph} = this, there = new Set();
+		for (let name = 1; name < graph.nameCount(); name++)
+			there.add(graph.kindOf(name));
+		return [NATIVE, INLINED, RUNNING, AWAIT, LABEL, NOTE].filter((kind) => there.has(kind));
 	}
 
 	modules() {
