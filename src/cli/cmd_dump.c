@@ -7,6 +7,7 @@
 #include "cli/filter.h"
 #include "cli/labels.h"
 #include "cli/names.h"
+#include "cli/sample.h"
 #include "cli/say.h"
 #include "trace/reader.h"
 #include "util/cleanup.h"
@@ -20,6 +21,7 @@ enum {
 	OPTION_TO,
 	OPTION_LIMIT,
 	OPTION_STACKS,
+	OPTION_SAMPLES,
 };
 
 DEFINE_FREEP(struct reader, reader_free)
@@ -29,6 +31,7 @@ struct plan {
 	uint64_t limit;
 	bool json;
 	bool stacks;
+	bool samples; /* those instead of the events */
 };
 
 static void plan_fini(struct plan *plan)
@@ -53,6 +56,44 @@ static void show(const struct plan *plan, const struct reader *reader, const str
 		event_show(stdout, reader, event, &label, plan->stacks);
 }
 
+static bool sample_matches(const struct filter *filter, const struct reader *reader,
+			   const struct sample *sample)
+{
+	uint64_t first = reader_summary(reader)->first;
+
+	if (sample->time < after(first, filter->from) || sample->time >= after(first, filter->to) ||
+	    !filter_passes(&filter->threads, sample->tid))
+		return false;
+	for (uint32_t i = 0; i < sample->segment_count; i++)
+		if (filter_passes(&filter->tasks, sample->segments[i].task))
+			return true;
+	return !filter->tasks.count;
+}
+
+static int dump_samples(struct reader *reader, const struct plan *plan, struct diag *diag)
+{
+	struct json json = {.to = stdout};
+	struct sample sample;
+	uint64_t shown = 0;
+	int r = 0;
+
+	while (shown < plan->limit && !ferror_unlocked(stdout)) {
+		r = reader_next_sample(reader, &sample, diag);
+		if (r)
+			break;
+		if (!sample_matches(&plan->filter, reader, &sample))
+			continue;
+		if (plan->json)
+			sample_json(&json, reader, &sample);
+		else
+			sample_show(stdout, reader, &sample, plan->stacks);
+		shown++;
+	}
+	if (r < 0)
+		return r;
+	return reader_summary(reader)->faults > 0;
+}
+
 static int dump(const char *path, const struct plan *plan, struct diag *diag)
 {
 	cleanup(reader_freep) struct reader *reader = NULL;
@@ -64,6 +105,8 @@ static int dump(const char *path, const struct plan *plan, struct diag *diag)
 	r = reader_open(&reader, path, NULL, NULL, diag);
 	if (r < 0)
 		return r;
+	if (plan->samples)
+		return dump_samples(reader, plan, diag);
 	if (labels_init(&labels) < 0)
 		return diag_set(diag, -ENOMEM, "out of memory");
 	first = reader_summary(reader)->first;
@@ -133,6 +176,9 @@ static int set(struct plan *plan, const struct options *options, int option)
 	case OPTION_STACKS:
 		plan->stacks = true;
 		return 0;
+	case OPTION_SAMPLES:
+		plan->samples = true;
+		return 0;
 	case OPTION_TASK:
 		return set_number(&plan->filter.tasks, options);
 	case OPTION_THREAD:
@@ -192,6 +238,7 @@ static const struct option_entry entries[] = {
 	{OPTION_TO, 0, "to", "TIME", "up to this time"},
 	{OPTION_LIMIT, 'n', "limit", "N", "at most N events"},
 	{OPTION_STACKS, 's', "stacks", NULL, "with the addresses of each chain, innermost first"},
+	{OPTION_SAMPLES, 0, "samples", NULL, "the samples instead of the events"},
 	{0},
 };
 

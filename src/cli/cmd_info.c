@@ -35,7 +35,9 @@ struct tally {
 	uint64_t events; /* not the LOST ones that the reader made */
 	uint64_t kinds[NAMES_KINDS];
 	uint64_t lost[NAMES_LOSSES];
-	uint64_t *threads; /* events by the reader's index of threads */
+	uint64_t samples;
+	uint64_t sampled_ns; /* that they stand for */
+	uint64_t *threads;   /* events by the reader's index of threads */
 	struct tasks tasks;
 	struct map site_index; /* site to where it is in `sites` */
 	struct site_tally *sites;
@@ -126,6 +128,18 @@ static int by_tasks(const void *a, const void *b)
 	return one->site < two->site ? -1 : one->site > two->site;
 }
 
+static int count_samples(struct tally *tally, struct reader *reader, struct diag *diag)
+{
+	struct sample sample;
+	int r;
+
+	while ((r = reader_next_sample(reader, &sample, diag)) == 0) {
+		tally->samples++;
+		tally->sampled_ns += sample.weight;
+	}
+	return r;
+}
+
 static int count(struct reader *reader, struct tally *tally, struct diag *diag)
 {
 	struct progress progress;
@@ -142,6 +156,8 @@ static int count(struct reader *reader, struct tally *tally, struct diag *diag)
 		progress_step(&progress, event.time);
 	}
 	progress_end(&progress);
+	if (r == READER_END)
+		r = count_samples(tally, reader, diag);
 	if (tally->site_count)
 		qsort(tally->sites, tally->site_count, sizeof(*tally->sites), by_tasks);
 	for (unsigned cause = 0; cause < NAMES_LOSSES; cause++)
@@ -301,6 +317,29 @@ static void show_events(const struct tally *tally)
 			       say_count(tally->kinds[kind]).text);
 }
 
+static void show_samples(const struct reader *reader, const struct tally *tally)
+{
+	const struct meta_sampler *sampler = reader_sampler(reader);
+
+	if (!sampler && !tally->samples)
+		return;
+	field("samples");
+	printf("%s, for %.3f s", say_count(tally->samples).text, (double)tally->sampled_ns / 1e9);
+	if (!sampler) {
+		printf("\n");
+		return;
+	}
+	printf("; %s, %" PRIu64 " a second", name_driver(sampler->driver), sampler->hz);
+	if (sampler->lost)
+		printf(", %s lost", say_count(sampler->lost).text);
+	printf("\n");
+	if (sampler->note.length) {
+		printf("    ");
+		say_text(stdout, sampler->note.bytes);
+		printf("\n");
+	}
+}
+
 static void show_lost(const struct tally *tally)
 {
 	uint64_t lost = lost_in_all(tally);
@@ -324,6 +363,7 @@ static void show(const char *path, const struct reader *reader, const struct tal
 	show_threads(reader, tally);
 	show_tasks(reader, tally);
 	show_events(tally);
+	show_samples(reader, tally);
 	show_lost(tally);
 	field("faults");
 	if (summary->faults)
@@ -409,6 +449,23 @@ static void json_tally(struct json *json, const struct tally *tally)
 	json_close(json, '}');
 }
 
+static void json_samples(struct json *json, const struct reader *reader, const struct tally *tally)
+{
+	const struct meta_sampler *sampler = reader_sampler(reader);
+
+	json_open(json, "samples", '{');
+	json_number(json, "count", tally->samples);
+	json_number(json, "ns", tally->sampled_ns);
+	if (sampler) {
+		json_text(json, "driver", name_driver(sampler->driver));
+		json_number(json, "hz", sampler->hz);
+		json_bool(json, "user_only", sampler->user_only);
+		json_number(json, "lost", sampler->lost);
+		json_text(json, "note", sampler->note.bytes);
+	}
+	json_close(json, '}');
+}
+
 static void show_json(const char *path, const struct reader *reader, const struct tally *tally)
 {
 	const struct reader_summary *summary = reader_summary(reader);
@@ -430,6 +487,7 @@ static void show_json(const char *path, const struct reader *reader, const struc
 	json_real(&json, "bytes_per_event", bytes_per_event(summary, tally));
 	json_threads(&json, reader, tally);
 	json_tally(&json, tally);
+	json_samples(&json, reader, tally);
 	json_sites(&json, reader, tally);
 	json_close(&json, '}');
 	json_line(&json);

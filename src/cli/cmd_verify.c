@@ -66,6 +66,7 @@ static void show(const char *path, struct faults_met *faults)
 
 struct verdict {
 	uint64_t events;
+	uint64_t samples;
 	uint64_t damaged; /* records that are missing because of the faults */
 };
 
@@ -73,6 +74,7 @@ static int read_all(struct reader *reader, struct verdict *ret, struct diag *dia
 {
 	struct progress progress;
 	struct unweave_event event;
+	struct sample sample;
 	int r;
 
 	progress_start(&progress, "verifying", reader);
@@ -84,6 +86,9 @@ static int read_all(struct reader *reader, struct verdict *ret, struct diag *dia
 		progress_step(&progress, event.time);
 	}
 	progress_end(&progress);
+	if (r == READER_END)
+		while ((r = reader_next_sample(reader, &sample, diag)) == 0)
+			ret->samples++;
 	return r == READER_END ? 0 : r;
 }
 
@@ -96,8 +101,10 @@ static void judge(const char *path, const struct reader *reader, const struct fa
 		       faults->total == 1 ? "" : "s");
 	else
 		printf(": good");
-	printf("; %s events in %s blocks", say_count(verdict->events).text,
-	       say_count(reader_summary(reader)->blocks).text);
+	printf("; %s events", say_count(verdict->events).text);
+	if (verdict->samples)
+		printf(" and %s samples", say_count(verdict->samples).text);
+	printf(" in %s blocks", say_count(reader_summary(reader)->blocks).text);
 	if (verdict->damaged)
 		printf("; %s events are missing", say_count(verdict->damaged).text);
 	printf("\n");

@@ -47,7 +47,7 @@ static void show_omission(FILE *to, const struct unweave_frame *frame)
 		fprintf(to, " ... unknown%s", frame->awaiter ? " ..." : "");
 }
 
-static void show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
+void event_show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
 {
 	if (!whole) {
 		fprintf(to, "  stack of %" PRIu32, frame->depth);
@@ -161,7 +161,7 @@ void event_show(FILE *to, const struct reader *reader, const struct unweave_even
 		fprintf(to, "%s", name_kind(event->kind));
 	show_details(to, event);
 	if (event->stack)
-		show_stack(to, event->stack, stacks);
+		event_show_stack(to, event->stack, stacks);
 	show_flags(to, event->flags);
 	putc_unlocked('\n', to);
 }
@@ -190,9 +190,9 @@ static void json_origin(struct json *json, const struct unweave_event *event,
 	json_close(json, '}');
 }
 
-static void json_stack(struct json *json, const struct unweave_frame *frame)
+void event_json_stack(struct json *json, const char *key, const struct unweave_frame *frame)
 {
-	json_open(json, "stack", '[');
+	json_open(json, key, '[');
 	for (; frame; frame = frame->awaiter) {
 		json_open(json, NULL, '{');
 		if (frame->kind == UNWEAVE_FRAME_OMITTED && frame->address)
@@ -265,7 +265,7 @@ void event_json(struct json *json, const struct reader *reader, const struct unw
 		json_text(json, "label", label->text);
 	json_details(json, event, label);
 	if (event->stack)
-		json_stack(json, event->stack);
+		event_json_stack(json, "stack", event->stack);
 	if (event->flags & UNWEAVE_EVENT_LATE)
 		json_bool(json, "late", true);
 	if (event->flags & UNWEAVE_EVENT_ASIDE)

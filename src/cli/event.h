@@ -18,4 +18,8 @@ void event_show(FILE *to, const struct reader *reader, const struct unweave_even
 void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event,
 		const struct label *label);
 
+/* A chain: its addresses, or how many frames it has. */
+void event_show_stack(FILE *to, const struct unweave_frame *frame, bool whole);
+void event_json_stack(struct json *json, const char *key, const struct unweave_frame *frame);
+
 #endif /* CLI_EVENT_H */

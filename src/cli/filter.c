@@ -86,12 +86,17 @@ bool filter_time(const char *text, uint64_t *ret)
 	return false;
 }
 
+bool filter_passes(const struct filter_list *list, uint64_t number)
+{
+	return !list->count || contains(list, number);
+}
+
 bool filter_match(const struct filter *filter, const struct reader *reader,
 		  const struct unweave_event *event)
 {
 	if (filter->kinds && !(filter->kinds >> event->kind & 1))
 		return false;
-	if (filter->tasks.count && !contains(&filter->tasks, event->task))
+	if (!filter_passes(&filter->tasks, event->task))
 		return false;
 	if (filter->threads.count && !contains(&filter->threads, event->thread)) {
 		const struct reader_thread *thread = reader_thread(reader, event->thread);

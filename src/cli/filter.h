@@ -35,6 +35,9 @@ const char *filter_add_kinds(struct filter *filter, const char *words, char *ret
 /* "1.5s", "20ms", "300us", "5ns"; no unit: seconds. False if it is none of these. */
 bool filter_time(const char *text, uint64_t *ret);
 
+/* Whether the number is among those that may pass. */
+bool filter_passes(const struct filter_list *list, uint64_t number);
+
 bool filter_match(const struct filter *filter, const struct reader *reader,
 		  const struct unweave_event *event);
 

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "trace/sample.h"
 #include "unweave.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -90,6 +91,17 @@ const char *name_loss_reason(uint64_t cause)
 	};
 
 	return LOOK_UP(names, cause);
+}
+
+const char *name_driver(uint64_t driver)
+{
+	static const char *const names[] = {
+		[SAMPLER_NONE] = "none",          [SAMPLER_PERF] = "perf events",
+		[SAMPLER_TIMER] = "timers",       [SAMPLER_WALL] = "wall clock",
+		[SAMPLER_OTHER] = "another tool",
+	};
+
+	return LOOK_UP(names, driver);
 }
 
 const char *name_clock(uint64_t clock)

@@ -17,6 +17,7 @@ const char *name_reset(uint64_t reset);
 const char *name_loss(uint64_t cause);        /* one word, for programs */
 const char *name_loss_reason(uint64_t cause); /* a few, for people */
 const char *name_clock(uint64_t clock);
+const char *name_driver(uint64_t driver); /* of samples */
 const char *name_policy(uint64_t policy);
 const char *name_detail(uint64_t detail);
 

@@ -35,6 +35,7 @@ struct reader {
 	uint32_t track_capacity;
 	struct map track_index; /* by `order` */
 	uint64_t last;          /* ticks */
+	bool any;               /* block of events or of samples is there */
 	struct track_source source;
 	struct catalog catalog;
 	struct sampled sampled;
@@ -71,6 +72,22 @@ static struct track *track_get(struct reader *reader, uint32_t thread, bool asid
 	return &reader->tracks[reader->track_count++];
 }
 
+/* Ticks, until the clocks are known. */
+static void note_span(struct reader *reader, const struct block *block)
+{
+	if (!reader->any || block->first < reader->summary.first)
+		reader->summary.first = block->first;
+	if (block->last > reader->last)
+		reader->last = block->last;
+	reader->any = true;
+}
+
+static int note_samples(struct reader *reader, const struct block *block, uint64_t offset)
+{
+	note_span(reader, block);
+	return sampled_add_block(&reader->sampled, offset);
+}
+
 static int note_events(struct reader *reader, const struct block *block, uint64_t offset)
 {
 	struct reader_summary *summary = &reader->summary;
@@ -80,11 +97,8 @@ static int note_events(struct reader *reader, const struct block *block, uint64_
 	if (!track || track_add(track, block, offset, &reader->source) < 0 ||
 	    catalog_note_thread(&reader->catalog, block->thread) < 0)
 		return -ENOMEM;
-	/* Ticks, until the clocks are known. */
-	if (!summary->event_blocks++ || block->first < summary->first)
-		summary->first = block->first;
-	if (block->last > reader->last)
-		reader->last = block->last;
+	summary->event_blocks++;
+	note_span(reader, block);
 	summary->event_stored += FORMAT_BLOCK_HEADER_BYTES + (uint64_t)block->stored;
 	summary->event_raw += block->raw;
 	return 0;
@@ -168,7 +182,7 @@ static int scan(struct reader *reader, struct diag *diag)
 		if (block.kind == BLOCK_EVENTS)
 			r = note_events(reader, &block, offset);
 		else if (block.kind == BLOCK_SAMPLES)
-			r = sampled_add_block(&reader->sampled, offset);
+			r = note_samples(reader, &block, offset);
 		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_SYMBOLS)
 			r = note_metadata(reader, &block, offset, payload, diag);
 		if (r < 0)
@@ -211,7 +225,7 @@ static void summarise(struct reader *reader)
 	summary->session_known = reader->catalog.session_known;
 	summary->closed = reader->catalog.closed;
 	summary->sample_blocks = reader->sampled.count;
-	if (summary->event_blocks) {
+	if (reader->any) {
 		summary->first = timeline_ns(&reader->timeline, summary->first);
 		summary->last = timeline_ns(&reader->timeline, reader->last);
 	}
