@@ -183,7 +183,8 @@ static struct live_task *add_task(struct model *model, uint64_t id, uint64_t tim
  */
 static int get_task(struct model *model, uint64_t id, uint64_t time, struct live_task **ret)
 {
-	*ret = live_find(&model->live, id);
+	*ret = model->hint && model->hint->told.id == id ? model->hint
+							 : live_find(&model->live, id);
 	if (*ret || !id || live_ended(&model->live, id))
 		return 0;
 	*ret = add_task(model, id, time, true);
@@ -545,22 +546,54 @@ static int on_event(struct model *model, struct lane *lane, const struct unweave
 	}
 }
 
-int course_event(struct model *model, const struct unweave_event *event, uint64_t block)
+int course_take(struct model *model, const struct unweave_event *event, uint64_t block,
+		struct course_step *ret)
 {
 	struct lane *lane = lane_of(model, event);
 	int64_t stack = 0;
-	int r = 0;
 
 	if (!lane)
 		return -ENOMEM;
-	if (__builtin_expect(!lane->seen || lane->idle || lane->resetting, 0))
-		r = settle_lane(model, lane, event);
 	if (event->stack && event->kind != UNWEAVE_EVENT_AWAIT)
 		stack = lane_stack(lane, model->tree, event->stack, block);
 	if (stack < 0)
 		return -ENOMEM;
+	*ret = (struct course_step){
+		.event = *event,
+		.stack = (uint32_t)stack,
+		.lane = (uint32_t)(lane - model->lanes),
+	};
+	live_prefetch(&model->live, event->task);
+	return 0;
+}
+
+void course_prepare(struct model *model, struct course_step *step)
+{
+	const uint32_t *slot;
+
+	if (step->event.kind != UNWEAVE_EVENT_RESUME && step->event.kind != UNWEAVE_EVENT_WAKE)
+		return;
+	slot = map_find(&model->live.index, step->event.task);
+	if (!slot)
+		return;
+	/* Not looked at yet, not even to see whether it is the one. */
+	step->task = live_at(&model->live, *slot);
+	__builtin_prefetch(&step->task->told);
+	__builtin_prefetch(&step->task->state);
+}
+
+int course_event(struct model *model, const struct course_step *step)
+{
+	const struct unweave_event *event = &step->event;
+	struct lane *lane = &model->lanes[step->lane];
+	int r = 0;
+
+	if (__builtin_expect(!lane->seen || lane->idle || lane->resetting, 0))
+		r = settle_lane(model, lane, event);
+	model->hint = step->task;
 	if (r == 0)
-		r = on_event(model, lane, event, (uint32_t)stack);
+		r = on_event(model, lane, event, step->stack);
+	model->hint = NULL;
 	lane->last = event->time;
 	model->totals.events += event->time >= model->from;
 	return r;

@@ -7,15 +7,25 @@
 #include "model/live.h"
 #include "model/sampling.h"
 
+/* An event on its way, with what can be found out before it is due. */
+struct course_step {
+	struct unweave_event event; /* its stack is not to be used any more */
+	uint32_t stack;             /* in the tree */
+	uint32_t lane;
+	struct live_task *task; /* perhaps; NULL: unknown */
+};
+
 struct model {
 	struct reader *reader;
 	const struct model_sink *sink; /* while it is read */
 	struct model_totals totals;
-	uint64_t events; /* also those before the window */
-	uint64_t losses; /* words of a loss so far */
+	uint64_t events;      /* also those before the window */
+	uint64_t events_told; /* as progress */
+	uint64_t losses;      /* words of a loss so far */
 	uint64_t from, to;
 
 	struct live live;
+	struct live_task *hint; /* perhaps the task of the present event */
 	struct tree *tree;
 	/* One a stream: thread << 1 | aside. Threads have small numbers, but for odd files. */
 	struct lane *lanes;
@@ -30,7 +40,15 @@ struct model {
 
 /* Both return -ENOMEM, or what the sink returned; this one also what reading samples met. */
 int course_samples(struct model *model, uint64_t until, struct diag *diag);
-int course_event(struct model *model, const struct unweave_event *event, uint64_t block);
+int course_event(struct model *model, const struct course_step *step);
+
+/*
+ * Before: takes an event in, while its frames are there. The second call asks for
+ * the memory of the task that the first has asked to be looked up. -ENOMEM.
+ */
+int course_take(struct model *model, const struct unweave_event *event, uint64_t block,
+		struct course_step *ret);
+void course_prepare(struct model *model, struct course_step *step);
 
 /* Ends what still goes on. */
 int course_end(struct model *model);

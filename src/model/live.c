@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEGMENT 1024u
 #define SLOTS_MAX (1u << 26)
 #define SPARE 4096u /* ended tasks that may stay in the index in any case */
 
@@ -22,8 +21,8 @@ void live_fini(struct live *live)
 {
 	for (uint32_t i = 0; i < live->slot_count; i++)
 		free(live_at(live, i)->name);
-	for (uint32_t i = 0; i < live->slot_count; i += SEGMENT)
-		free(live->segments[i / SEGMENT]);
+	for (uint32_t i = 0; i < live->slot_count; i += LIVE_SEGMENT)
+		free(live->segments[i / LIVE_SEGMENT]);
 	free(live->segments);
 	map_fini(&live->index);
 	for (uint32_t i = 0; i < live->site_count; i++)
@@ -46,7 +45,7 @@ bool live_ended(const struct live *live, uint64_t id)
 
 static int add_segment(struct live *live)
 {
-	uint32_t at = live->slot_count / SEGMENT;
+	uint32_t at = live->slot_count / LIVE_SEGMENT;
 
 	if (live->slot_count >= SLOTS_MAX)
 		return -ENOMEM;
@@ -60,17 +59,18 @@ static int add_segment(struct live *live)
 		live->segments = segments;
 		live->segment_capacity = capacity;
 	}
-	live->segments[at] = calloc(SEGMENT, sizeof(**live->segments));
+	live->segments[at] = aligned_alloc(64, LIVE_SEGMENT * sizeof(**live->segments));
 	if (!live->segments[at])
 		return -ENOMEM;
-	for (uint32_t i = SEGMENT; i; i--) {
+	memset(live->segments[at], 0, LIVE_SEGMENT * sizeof(**live->segments));
+	for (uint32_t i = LIVE_SEGMENT; i; i--) {
 		struct live_task *task = &live->segments[at][i - 1];
 
 		task->slot = live->slot_count + i - 1;
 		task->next_free = live->free;
 		live->free = task->slot + 1;
 	}
-	live->slot_count += SEGMENT;
+	live->slot_count += LIVE_SEGMENT;
 	return 0;
 }
 

@@ -3,10 +3,13 @@
 #ifndef MODEL_LIVE_H
 #define MODEL_LIVE_H
 
+#include <stdalign.h>
+
 #include "model/model.h"
 #include "util/map.h"
 
 #define LIVE_GRAVES 4096u
+#define LIVE_SEGMENT 1024u /* tasks that get memory together */
 
 enum live_state {
 	LIVE_UNKNOWN, /* nobody said whether it runs or waits */
@@ -15,7 +18,7 @@ enum live_state {
 };
 
 struct live_task {
-	struct model_task told; /* the first, so that a sink's task is one of these */
+	alignas(64) struct model_task told; /* the first, so that a sink's task is one of these */
 	enum live_state state;
 	uint32_t lane; /* index, while it runs */
 	uint32_t open;
@@ -59,7 +62,13 @@ void live_fini(struct live *live);
 
 static inline struct live_task *live_at(const struct live *live, uint32_t slot)
 {
-	return &live->segments[slot / 1024][slot % 1024];
+	return &live->segments[slot / LIVE_SEGMENT][slot % LIVE_SEGMENT];
+}
+
+/* Asks for the memory that live_find() will look at. */
+static inline void live_prefetch(const struct live *live, uint64_t id)
+{
+	__builtin_prefetch(&live->index.slots[hash_mix(id) >> live->index.shift]);
 }
 
 /* NULL: it is not there. */

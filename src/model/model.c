@@ -8,7 +8,8 @@
 #include "model/course.h"
 #include "util/cleanup.h"
 
-#define STEP 0x3ffffu /* events between two words of progress, less 1 */
+#define STEPS 32u
+#define PROGRESS_EVENTS 250000u /* between two words of progress */
 
 DEFINE_FREEP(struct model, model_free)
 
@@ -122,25 +123,67 @@ static void tell_progress(struct model *model, const struct model_sink *sink, ui
 		sink->progress(sink->data, now - totals->first, totals->last - totals->first);
 }
 
+/* Takes in the next events, at most STEPS; READER_END after the last. */
+static int take_events(struct model *model, struct course_step *steps, uint32_t *ret_count,
+		       struct diag *diag)
+{
+	struct unweave_event event;
+	uint32_t count = 0;
+	int r = 0;
+
+	while (count < STEPS && (r = reader_next(model->reader, &event, diag)) == 0) {
+		r = course_take(model, &event, reader_event_block(model->reader), &steps[count]);
+		if (r < 0)
+			return r;
+		count++;
+		/* The text stays until the next event only. */
+		if (event.text)
+			break;
+	}
+	*ret_count = count;
+	return r;
+}
+
+static int follow_step(struct model *model, const struct course_step *step, struct diag *diag)
+{
+	int r = 0;
+
+	if (__builtin_expect(model->sampling.due < step->event.time, 0))
+		r = course_samples(model, step->event.time, diag);
+	return r < 0 ? r : course_event(model, step);
+}
+
+/*
+ * Some events at a time: what is known of their tasks is cold if there are many
+ * tasks, and is on its way while others are looked at.
+ */
 static int read_events(struct model *model, struct diag *diag)
 {
-	struct reader *reader = model->reader;
-	struct unweave_event event;
-	int r;
+	struct course_step steps[STEPS];
+	uint32_t count = 0;
+	int why, r;
 
-	while ((r = reader_next(reader, &event, diag)) == 0) {
-		if (__builtin_expect(model->sampling.due < event.time, 0)) {
-			r = course_samples(model, event.time, diag);
+	do {
+		why = take_events(model, steps, &count, diag);
+		if (why < 0)
+			return why;
+		for (uint32_t i = 0; i < count; i++)
+			course_prepare(model, &steps[i]);
+		for (uint32_t i = 0; i < count; i++)
+			if (steps[i].task)
+				__builtin_prefetch(steps[i].task->told.user);
+		for (uint32_t i = 0; i < count; i++) {
+			r = follow_step(model, &steps[i], diag);
 			if (r < 0)
 				return r;
 		}
-		r = course_event(model, &event, reader_event_block(reader));
-		if (__builtin_expect(r < 0, 0))
-			return r;
-		if (__builtin_expect((++model->events & STEP) == 0, 0))
-			tell_progress(model, model->sink, event.time);
-	}
-	return r == READER_END ? 0 : r;
+		model->events += count;
+		if (model->events >= model->events_told + PROGRESS_EVENTS) {
+			model->events_told = model->events;
+			tell_progress(model, model->sink, steps[count - 1].event.time);
+		}
+	} while (why != READER_END);
+	return 0;
 }
 
 int model_read(struct model *model, const struct model_sink *sink, struct diag *diag)

@@ -27,25 +27,26 @@ enum model_end {
 /* A task, from the first word of it to its end. Valid while it lives and in its `task` call. */
 struct model_task {
 	uint64_t id;
-	uint64_t parent; /* 0: none, or unknown */
-	const char
-		*label; /* its name, or its site's, or "task in FUNCTION"; "": nothing is known */
+	/* What changes with every run comes first, so that it is near to each other. */
+	uint64_t busy;    /* ns in runs, with those inside of them */
+	uint64_t pending; /* ns in waits, until it was woken */
+	uint64_t queued;  /* ns in waits, after that */
+	uint64_t runs;
+	void *user; /* the sink's own; NULL at first */
+	uint64_t wakes;
+	uint32_t stack; /* chain as last known, in the tree; 0: unknown */
+	uint32_t samples;
+
+	uint64_t self_wakes;
+	uint64_t parent;   /* 0: none, or unknown */
+	const char *label; /* its name, or its site's, or "task in FUNCTION"; "": unknown */
 	const struct reader_site *site; /* or NULL; of the reader */
 	uint64_t created;               /* ns; of its first event if `before` */
 	uint64_t ended;                 /* ns; the trace's last event if incomplete */
 	uint64_t cpu;                   /* ns, by samples */
-	uint64_t busy;                  /* ns in runs, with those inside of them */
-	uint64_t pending;               /* ns in waits, until it was woken */
-	uint64_t queued;                /* ns in waits, after that */
-	uint64_t runs;
-	uint64_t wakes;
-	uint64_t self_wakes;
-	uint32_t samples;
-	uint32_t stack; /* chain as last known, in the tree; 0: unknown */
 	enum model_end end;
 	bool before;    /* it was there before the trace began, or before what is known of it */
 	bool uncertain; /* events were lost meanwhile: there may be more runs and waits */
-	void *user;     /* the sink's own; NULL at first */
 };
 
 struct model_run {

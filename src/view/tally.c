@@ -9,12 +9,13 @@
 #define OWN_MOST 64u
 #define LABELS_MOST 65536u /* that are told apart; a program may name each of its tasks anew */
 
-/* One allocation: this, then `capacity` sums, then as many stacks. */
+/* One allocation: this, then `capacity` stacks, which is even, then as many sums. */
 struct tally_own {
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t last; /* the one that was used last */
-	struct tally_sums sums[];
+	uint32_t unused;
+	uint32_t stacks[];
 };
 
 int tally_init(struct tally *tally)
@@ -34,16 +35,16 @@ void tally_fini(struct tally *tally)
 	*tally = (struct tally){0};
 }
 
-static uint32_t *stacks_of(struct tally_own *own)
+static struct tally_sums *sums_of(struct tally_own *own)
 {
-	return (uint32_t *)(own->sums + own->capacity);
+	return (struct tally_sums *)(void *)(own->stacks + own->capacity);
 }
 
 static struct tally_own *own_grow(struct tally_own *own)
 {
 	uint32_t capacity = own ? own->capacity * 2 : OWN_FIRST;
 	struct tally_own *bigger =
-		malloc(sizeof(*bigger) + capacity * (sizeof(*bigger->sums) + sizeof(uint32_t)));
+		malloc(sizeof(*bigger) + capacity * (sizeof(struct tally_sums) + sizeof(uint32_t)));
 
 	if (!bigger)
 		return NULL;
@@ -51,8 +52,8 @@ static struct tally_own *own_grow(struct tally_own *own)
 	if (own) {
 		bigger->count = own->count;
 		bigger->last = own->last;
-		memcpy(bigger->sums, own->sums, own->count * sizeof(*own->sums));
-		memcpy(stacks_of(bigger), stacks_of(own), own->count * sizeof(uint32_t));
+		memcpy(sums_of(bigger), sums_of(own), own->count * sizeof(struct tally_sums));
+		memcpy(bigger->stacks, own->stacks, own->count * sizeof(uint32_t));
 	}
 	free(own);
 	return bigger;
@@ -174,7 +175,7 @@ static int fold(struct tally *tally, const struct model_task *task, struct tally
 
 	if (is_wanted(tally, task))
 		for (uint32_t i = 0; i < own->count && r == 0; i++)
-			r = fold_one(tally, task, stacks_of(own)[i], &own->sums[i]);
+			r = fold_one(tally, task, own->stacks[i], &sums_of(own)[i]);
 	own->count = 0;
 	own->last = 0;
 	return r;
@@ -197,15 +198,13 @@ struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint
 	uint32_t at = 0;
 
 	if (own && own->count) {
-		const uint32_t *stacks = stacks_of(own);
-
-		if (stacks[own->last] == stack)
-			return &own->sums[own->last];
-		while (at < own->count && stacks[at] != stack)
+		if (own->stacks[own->last] == stack)
+			return &sums_of(own)[own->last];
+		while (at < own->count && own->stacks[at] != stack)
 			at++;
 		if (at < own->count) {
 			own->last = at;
-			return &own->sums[at];
+			return &sums_of(own)[at];
 		}
 	}
 	room = make_room(tally, task, own);
@@ -216,10 +215,10 @@ struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint
 	else
 		tally->outside = room;
 	at = room->count++;
-	stacks_of(room)[at] = stack;
-	room->sums[at] = (struct tally_sums){0};
+	room->stacks[at] = stack;
+	sums_of(room)[at] = (struct tally_sums){0};
 	room->last = at;
-	return &room->sums[at];
+	return &sums_of(room)[at];
 }
 
 int tally_task_ended(struct tally *tally, struct model_task *task)
