@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/cache.h"
 #include "symbol/demangle.h"
 #include "symbol/mappings.h"
 #include "symbol/modules.h"
@@ -21,6 +22,8 @@
 struct file {
 	struct object *object;
 	const char *path, *name;
+	struct cache_file *cached; /* NULL: nothing is kept of it */
+	bool cache_tried;
 };
 
 /* What is known of an address. */
@@ -43,6 +46,7 @@ struct symbols {
 	struct known *known;
 	uint32_t known_count, known_capacity;
 	struct perfmap perfmap;
+	struct cache *cache; /* NULL: none */
 };
 
 DEFINE_FREEP(struct symbols, symbols_free)
@@ -59,7 +63,8 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	symbols->pid = options->pid;
 	symbols->no_files = options->no_files;
 	perfmap_init(&symbols->perfmap, options->no_files ? 0 : options->pid);
-	if (store_init(&symbols->store) < 0 || map_init(&symbols->by_address, ADDRESSES_MOST) < 0)
+	if (store_init(&symbols->store) < 0 || map_init(&symbols->by_address, ADDRESSES_MOST) < 0 ||
+	    (!options->no_files && cache_new(&symbols->cache, options->cache) < 0))
 		return -ENOMEM;
 	*ret = take(symbols);
 	return 0;
@@ -69,8 +74,11 @@ struct symbols *symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return NULL;
-	for (uint32_t i = 0; i < symbols->file_count; i++)
+	for (uint32_t i = 0; i < symbols->file_count; i++) {
+		cache_close(symbols->files[i].cached);
 		object_free(symbols->files[i].object);
+	}
+	cache_free(symbols->cache);
 	free(symbols->files);
 	free(symbols->known);
 	mappings_fini(&symbols->mappings);
@@ -242,25 +250,57 @@ int symbols_add(struct symbols *symbols, uint64_t address, uint64_t start,
 	return 0;
 }
 
-/* Fills what the file says of `address`. False: it says nothing, or cannot be used. */
+/* What is kept of a file on disk; NULL: nothing. */
+static struct cache_file *open_cached(struct symbols *symbols, struct file *file)
+{
+	const uint8_t *build_id;
+	size_t bytes;
+
+	if (file->cache_tried || !symbols->cache)
+		return file->cached;
+	file->cache_tried = true;
+	bytes = object_build_id(file->object, &build_id);
+	if (cache_open(symbols->cache, build_id, bytes, &symbols->store, &file->cached) < 0)
+		file->cached = NULL;
+	return file->cached;
+}
+
+/* Finds what the file itself says of `entry->offset`. False: it says nothing, or cannot be used. */
+static bool look_in_object(struct symbols *symbols, struct object *object,
+			   struct cache_entry *entry)
+{
+	struct debug_place place;
+
+	if (!object_address(object, entry->offset, &entry->address) ||
+	    object_find(object, entry->address, &place) < 0)
+		return false;
+	entry->frames = copy_frames(symbols, place.frames, place.count, true);
+	entry->count = place.count;
+	entry->start = place.start;
+	return entry->frames != NULL;
+}
+
+/* Fills what is known of `address`, which lies at `offset` in the file. */
 static bool look_in_file(struct symbols *symbols, struct file *file, uint64_t address,
 			 struct symbol *symbol)
 {
-	struct debug_place place;
-	const struct symbol_frame *frames;
-	uint64_t in_file;
+	struct cache_file *cached = symbols->no_files ? NULL : open_cached(symbols, file);
+	const struct cache_entry *known = cached ? cache_find(cached, symbol->offset) : NULL;
+	struct cache_entry found = {.offset = symbol->offset};
 
-	if (symbols->no_files || !object_address(file->object, symbol->offset, &in_file))
+	if (symbols->no_files)
 		return false;
-	symbol->offset = in_file;
-	if (object_find(file->object, in_file, &place) < 0)
-		return false;
-	frames = copy_frames(symbols, place.frames, place.count, true);
-	if (!frames)
-		return false;
-	symbol->frames = frames;
-	symbol->count = place.count;
-	symbol->start = place.start ? place.start - in_file + address : 0;
+	if (!known) {
+		if (!look_in_object(symbols, file->object, &found))
+			return false;
+		if (cached)
+			cache_add(cached, &found, object_has_lines(file->object));
+		known = &found;
+	}
+	symbol->offset = known->address;
+	symbol->count = known->count;
+	symbol->frames = known->frames;
+	symbol->start = known->start ? known->start - known->address + address : 0;
 	return true;
 }
 
