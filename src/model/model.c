@@ -65,7 +65,8 @@ void model_set_window(struct model *model, uint64_t from, uint64_t to)
 void model_set_splice(struct model *model, struct splice_anchors plumbing,
 		      splice_same_function same, void *data)
 {
-	model->sampling.splice.plumbing = plumbing;
+	if (plumbing.start < plumbing.end)
+		model->sampling.splice.plumbing = plumbing;
 	model->sampling.splice.same = same;
 	model->sampling.splice.same_data = data;
 }

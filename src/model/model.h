@@ -135,7 +135,10 @@ struct model *model_free(struct model *model);
  */
 void model_set_window(struct model *model, uint64_t from, uint64_t to);
 
-/* How the splice can check itself; without, it does not. `plumbing` may be zeros. */
+/*
+ * How the splice can check itself; without, it does not. `plumbing` may be zeros: then it is the
+ * library that the anchors are in, if the trace says that they are in one.
+ */
 void model_set_splice(struct model *model, struct splice_anchors plumbing,
 		      splice_same_function same, void *data);
 

@@ -6,8 +6,8 @@ from collections import Counter, namedtuple
 import stats
 
 # Some samples that are alike: the label of the task or None, function names from the innermost
-# outwards, and how many.
-Sample = namedtuple("Sample", "task stack count")
+# outwards, whether the tool says that this is exact, and how many.
+Sample = namedtuple("Sample", "task stack exact count")
 Place = namedtuple("Place", "task stack share")
 
 BURN = re.compile(r"burn_(T\d+)_L\d+$|burn_(in_loop|alone)$")
@@ -52,14 +52,14 @@ def chains(planted):
 
 
 def wrong_chains(samples, planted):
-    """Samples on a task whose outer end is not that of its chain. Those that burn nowhere too,
-    since a signal comes at any instruction: in hooks, between two functions, in the loop."""
+    """Samples that are said to be exact, but end otherwise than the chain of their task. Those
+    that burn nowhere too: a signal comes in hooks, and between two functions."""
     whole = chains(planted)
     wrong = []
     for sample in samples:
         seen = [function for function in sample.stack if PLANTED.match(function)]
         awaits = seen[-1:] if sample.task in whole else []
-        if awaits and awaits[0] != whole[sample.task][-1]:
+        if sample.exact and awaits and awaits[0] != whole[sample.task][-1]:
             wrong.append(sample)
     return wrong
 

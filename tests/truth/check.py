@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records programs with known answers, and compares what the tool says with these.
 
-usage: check.py UNWEAVE WAITS PLANTED...
+usage: check.py UNWEAVE SAMPLES WAITS PLANTED...
 
 UNWEAVE_TRUTH=full in the environment: every build, rate and number of threads.
 UNWEAVE_TRUTH_KEEP=DIRECTORY: traces and accounts stay there.
@@ -12,10 +12,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import namedtuple
 from pathlib import Path
 
 import account
 import reading
+
+Tools = namedtuple("Tools", "unweave samples waits")
 
 # A sampler without fault fails one of all the checks together with less than this chance.
 CHANCE = 0.001
@@ -73,7 +76,7 @@ def describe(samples):
     ]
 
 
-def check_planted(tap, unweave, program, run, chance, folder):
+def check_planted(tap, tools, program, run, chance, folder):
     name, rate, threads, cpu = run
     title = f"{name} at {rate} Hz on {threads} {'thread' if threads == 1 else 'threads'}"
     trace, answer = folder / "planted.unw", folder / "planted.json"
@@ -81,13 +84,13 @@ def check_planted(tap, unweave, program, run, chance, folder):
         trace = folder / f"{name}_{rate}_{threads}.unw"
         answer = trace.with_suffix(".json")
     command = [program, "--threads", str(threads), "--cpu", str(cpu), answer]
-    wrong = record(unweave, trace, ["-F", str(rate)], command)
+    wrong = record(tools.unweave, trace, ["-F", str(rate)], command)
     tap.check(f"{title}: it is recorded", wrong)
     if wrong:
         return
     planted = account.places(json.loads(answer.read_text()))
-    samples = reading.samples(unweave, trace)
-    summary = reading.summary(unweave, trace)
+    found = reading.Trace(tools.samples, trace)
+    samples = found.samples
     hit = sum(account.hits(samples).values())
     few = hit < 0.5 * rate * cpu
     tap.check(
@@ -106,8 +109,8 @@ def check_planted(tap, unweave, program, run, chance, folder):
     )
     tap.check(
         f"{title}: at least 99 % of the samples in tasks are spliced exactly",
-        [] if summary.coverage >= 0.99 else [f"{summary.coverage:.2%}: {summary.outcomes}"],
-        f" ({summary.coverage:.2%})",
+        [str(dict(found.outcomes))] if found.lacks(0.99, chance) else [],
+        f" ({found.coverage():.2%})",
     )
 
 
@@ -133,22 +136,23 @@ def compare_waits(waiters, found, key):
     return wrong
 
 
-def check_waits(tap, unweave, program, threads, seconds, folder):
+def check_waits(tap, tools, threads, seconds, folder):
     title = f"waits on {threads} {'thread' if threads == 1 else 'threads'}"
     trace, answer = folder / f"waits{threads}.unw", folder / f"waits{threads}.json"
-    command = [program, "--threads", str(threads), "--seconds", str(seconds), answer]
-    wrong = record(unweave, trace, [], command)
+    command = [tools.waits, "--threads", str(threads), "--seconds", str(seconds), answer]
+    wrong = record(tools.unweave, trace, [], command)
     tap.check(f"{title}: it is recorded", wrong)
     if wrong:
         return
     waiters = json.loads(answer.read_text())["waiters"]
+    waits = reading.Trace(tools.samples, trace).waits
     tap.check(
         f"{title}: times of tasks are those of the log, within 1 %",
-        compare_waits(waiters, reading.waits_by_task(unweave, trace), lambda w: w["task"]),
+        compare_waits(waiters, waits, lambda waiter: waiter["task"]),
     )
     tap.check(
         f"{title}: times of stacks are those of the log, within 1 %",
-        compare_waits(waiters, reading.waits_by_stack(unweave, trace), lambda w: tuple(w["stack"])),
+        compare_waits(waiters, waits, lambda waiter: tuple(waiter["stack"])),
     )
 
 
@@ -159,8 +163,8 @@ def runs(programs):
 
 
 def main():
-    unweave, waits = sys.argv[1:3]
-    programs = {Path(path).name: path for path in sys.argv[3:]}
+    tools = Tools(*sys.argv[1:4])
+    programs = {Path(path).name: path for path in sys.argv[4:]}
     keep = os.environ.get("UNWEAVE_TRUTH_KEEP")
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -168,9 +172,9 @@ def main():
         folder.mkdir(exist_ok=True)
         all_runs = runs(programs)
         for run in all_runs:
-            check_planted(tap, unweave, programs[run[0]], run, CHANCE / len(all_runs), folder)
+            check_planted(tap, tools, programs[run[0]], run, CHANCE / len(all_runs), folder)
         for threads in (1, 2):
-            check_waits(tap, unweave, waits, threads, 5 if FULL else 1, folder)
+            check_waits(tap, tools, threads, 5 if FULL else 1, folder)
     return tap.end()
 
 

@@ -37,7 +37,7 @@ def samples(plan, number, source):
     """So many samples as a perfect sampler takes them."""
     names = list(plan)
     drawn = source.choices(names, [plan[name].share for name in names], k=number)
-    return [Sample(plan[name].task, plan[name].stack, 1) for name in drawn]
+    return [Sample(plan[name].task, plan[name].stack, True, 1) for name in drawn]
 
 
 @test
@@ -93,7 +93,7 @@ def many_small_errors_fail():
 @test
 def one_sample_on_a_wrong_task_fails():
     plan = planted()
-    good = Sample("T3", ["spin", *plan["burn_T3_L0"].stack], 5)
+    good = Sample("T3", ["spin", *plan["burn_T3_L0"].stack], True, 5)
     assert not account.wrong_tasks([good], plan)
     assert account.wrong_tasks([good, good._replace(task="T4")], plan)
     assert account.wrong_tasks([good._replace(task=None)], plan)
@@ -103,17 +103,18 @@ def one_sample_on_a_wrong_task_fails():
 def a_stack_with_a_frame_less_or_more_fails():
     plan = planted()
     stack = plan["burn_T3_L0"].stack
-    assert not account.wrong_stacks([Sample("T3", ["read", *stack], 1)], plan)
+    assert not account.wrong_stacks([Sample("T3", ["read", *stack], True, 1)], plan)
     for wrong in (stack[:-1], stack + ["main"], stack[:2] + stack[3:], stack[:3] + stack[2:]):
-        assert account.wrong_stacks([Sample("T3", wrong, 1)], plan), wrong
+        assert account.wrong_stacks([Sample("T3", wrong, True, 1)], plan), wrong
 
 
 @test
 def the_root_of_another_chain_fails_wherever_the_sample_was():
     plan = planted()
-    assert not account.wrong_chains([Sample("T3", ["hook", "f_04"], 1)], plan)
-    assert account.wrong_chains([Sample("T3", ["hook", "f_05"], 1)], plan)
-    assert account.wrong_chains([Sample("T3", ["hook", "f_04", "turn"], 1)], plan)
+    assert not account.wrong_chains([Sample("T3", ["hook", "f_04"], True, 1)], plan)
+    assert account.wrong_chains([Sample("T3", ["hook", "f_05"], True, 1)], plan)
+    assert account.wrong_chains([Sample("T3", ["hook", "f_04", "turn"], True, 1)], plan)
+    assert not account.wrong_chains([Sample("T3", ["hook", "f_05"], False, 1)], plan)
 
 
 def main():
