@@ -27,7 +27,14 @@ struct foreign_walker {
 	struct symbols *symbols;
 	struct splice_anchors anchors;
 	bool arm;
+	bool own; /* the machine is of the kind that this one is: only such stacks can be unwound */
 };
+
+#ifdef __aarch64__
+#define OWN_MACHINE "aarch64"
+#else
+#define OWN_MACHINE "x86_64"
+#endif
 
 DEFINE_FREEP(struct foreign_walker, foreign_walker_free)
 
@@ -42,6 +49,7 @@ int foreign_walker_new(struct foreign_walker **ret, struct symbols *symbols, con
 	walker->symbols = symbols;
 	walker->anchors = anchors;
 	walker->arm = strcmp(machine, "aarch64") == 0;
+	walker->own = strcmp(machine, OWN_MACHINE) == 0;
 	r = unwinder_new(&walker->unwinder, symbols);
 	if (r < 0)
 		return r;
@@ -145,12 +153,14 @@ static void walk_bytes(struct foreign_walker *walker, const struct perf_sample *
 		       struct foreign_stack *ret)
 {
 	struct unwind_input input = {0};
-	struct unwind_result result;
+	struct unwind_result result = {.count = 1};
 
 	if (!take_registers(walker, sample, &input))
 		return;
-	result = unwind(walker->unwinder, &input, ret->addresses, NULL,
-			FOREIGN_FRAMES_MOST - SCANNED_MOST);
+	ret->addresses[0] = input.registers[walker->arm ? ARM_PC : X86_PC];
+	if (walker->own)
+		result = unwind(walker->unwinder, &input, ret->addresses, NULL,
+				FOREIGN_FRAMES_MOST - SCANNED_MOST);
 	ret->count = result.count;
 	ret->cut = !result.complete;
 	if (ret->cut && input.stack && !has_anchor(walker, ret))
