@@ -28,7 +28,6 @@ enum {
 DEFINE_FREEP(struct reader, reader_free)
 DEFINE_FREEP(struct symbols, symbols_free)
 DEFINE_FREEP(struct profile, profile_free)
-DEFINE_FREEP(struct flame, flame_free)
 
 struct plan {
 	const char *traces[FLAME_SIDES]; /* the other's may be NULL */

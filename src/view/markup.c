@@ -102,10 +102,10 @@ struct markup_number markup_count(uint64_t number)
 struct markup_number markup_duration(uint64_t ns)
 {
 	static const struct {
-		uint64_t from;
+		uint64_t from; /* what would be 1000 of the smaller unit, once rounded */
 		double unit;
 		const char *name;
-	} units[] = {{1000000000, 1e9, "s"}, {1000000, 1e6, "ms"}, {1000, 1e3, "\xc2\xb5s"}};
+	} units[] = {{999500000, 1e9, "s"}, {999500, 1e6, "ms"}, {1000, 1e3, "\xc2\xb5s"}};
 	struct markup_number ret;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

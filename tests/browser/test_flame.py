@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flame graph's page in Chromium: opens it, hovers, clicks, types, and looks at what it shows.
 
-usage: test_flame.py PAGES [PICTURES]
-PAGES is the program that writes the pages; pictures of them are left in the folder PICTURES.
+usage: test_flame.py PAGES UNWEAVE TRACE [PICTURES]
+PAGES is the program that writes the pages, but for that of the command, which is of TRACE.
+Pictures of them are left in the folder PICTURES.
 """
 import os
 import re
@@ -23,8 +24,9 @@ RESPONSE_MS = 1000  # and answers by then
 
 
 class Test:
-    def __init__(self, browser, folder, pictures):
-        self.browser, self.folder, self.pictures = browser, folder, pictures
+    def __init__(self, browser, folder, tool, trace, pictures):
+        self.browser, self.folder, self.tool, self.trace, self.pictures = browser, folder, tool, trace, pictures
+        self.complaints = []  # of the browser about our pages
 
     def open(self, name):
         self.browser.open("about:blank")
@@ -213,6 +215,16 @@ def a_picture_needs_no_script(t):
     t.picture("flame-svg")
 
 
+def what_the_command_writes_is_such_a_page(t):
+    page = os.path.join(t.folder, "command.html")
+    subprocess.run([t.tool, "flame", "--no-files", "--wall", "--by-task", "-o", page, t.trace], check=True)
+    t.open("command.html")
+    expect(t.browser.run("return document.title"), os.path.basename(t.trace))
+    expect(t.hover(0, 0.5), "all", "100.0 %")
+    same(t.browser.run("return document.querySelectorAll('#tasks tbody tr').length > 0"), True)
+    t.picture("flame-command")
+
+
 def a_hundred_thousand_stacks_load_in_two_seconds(t):
     times = []
     for _ in range(3):
@@ -252,11 +264,10 @@ TESTS = [value for value in list(globals().values())
          and value.__code__.co_argcount == 1]
 
 
-def run_all(folder, pictures):
+def run_all(folder, tool, trace, pictures):
     failed = 0
     with Browser() as browser:
-        t = Test(browser, folder, pictures)
-        t.complaints = []
+        t = Test(browser, folder, tool, trace, pictures)
         for number, test in enumerate(TESTS, 1):
             try:
                 test(t)
@@ -277,12 +288,13 @@ def main():
     if missing():
         print(f"1..0 # SKIP {missing()} is not installed")
         return 0
-    pictures = sys.argv[2] if len(sys.argv) > 2 else None
+    pages, tool, trace = sys.argv[1:4]
+    pictures = sys.argv[4] if len(sys.argv) > 4 else None
     if pictures:
         os.makedirs(pictures, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="unweave-pages.") as folder:
-        subprocess.run([sys.argv[1], folder], check=True, stdout=subprocess.DEVNULL)
-        return 1 if run_all(folder, pictures) else 0
+        subprocess.run([pages, folder], check=True)
+        return 1 if run_all(folder, tool, trace, pictures) else 0
 
 
 sys.exit(main())

@@ -358,6 +358,8 @@ static void times_have_three_digits_and_a_unit(void)
 	CHECK_STR_EQ(markup_duration(0).text, "0 ns");
 	CHECK_STR_EQ(markup_duration(999).text, "999 ns");
 	CHECK_STR_EQ(markup_duration(1500).text, "1.50 \xc2\xb5s");
+	CHECK_STR_EQ(markup_duration(999499999).text, "999 ms");
+	CHECK_STR_EQ(markup_duration(999500000).text, "1.00 s");
 	CHECK_STR_EQ(markup_duration(56700000).text, "56.7 ms");
 	CHECK_STR_EQ(markup_duration(123456789012).text, "123 s");
 	CHECK_STR_EQ(markup_count(1234567).text, "1,234,567");

@@ -3,7 +3,7 @@
 
 function duration(ns) {
 	for (const [unit, word] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs']]) {
-		if (ns >= unit) {
+		if (ns >= unit * 0.9995) { // what is 1000 of the smaller unit once rounded
 			const number = ns / unit;
 			return `${number.toFixed(number < 10 ? 2 : number < 100 ? 1 : 0)} ${word}`;
 		}
