@@ -89,6 +89,22 @@ static void plan_runs(struct plan *plan, const struct unweave_priv_nest *nest)
 	}
 }
 
+/*
+ * The runs of a thread that has not heard of the session yet, since it has been
+ * inside of one run ever since: its nest is of an earlier session, or empty, but
+ * the runs of the two models are there.
+ */
+static void plan_unheard(struct plan *plan, const struct unweave_priv_nest *nest)
+{
+	const struct unweave_priv_dispatch *dispatch =
+		(const void *)(uintptr_t)__atomic_load_n(&nest->dispatch, __ATOMIC_RELAXED);
+
+	for (; dispatch && plan->count < RING_RUNS; dispatch = dispatch->outer)
+		if (dispatch->task)
+			plan_run(plan, dispatch->task, dispatch);
+	plan->cut = dispatch != NULL;
+}
+
 /* Stores a chain, which may have got shorter or longer since it was counted. */
 static uint64_t *store_run(uint64_t *to, const struct run *run)
 {
@@ -195,14 +211,17 @@ static uint64_t stack_bytes(const struct plan *plan, uint64_t sp)
 static void take_sample(struct arena_control *control, const ucontext_t *context, uint32_t tid,
 			uint32_t more, bool asked)
 {
-	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
+	const struct emit_thread *self = emit_self();
+	const struct unweave_priv_nest *nest = self->hot.nest;
 	uint64_t sp = stack_pointer(context), bytes;
 	struct plan plan = {.words = RING_HEAD_WORDS + REGISTERS};
 	struct ring_sample *sample;
 	uint64_t *at;
 
-	if (nest)
+	if (nest && self->revision == unweave_priv_gate() >> 8)
 		plan_runs(&plan, nest);
+	else if (nest)
+		plan_unheard(&plan, nest);
 	bytes = stack_bytes(&plan, sp);
 	at = ring_reserve(control, plan.words + bytes / 8);
 	if (!at) {
