@@ -179,10 +179,16 @@ static int index_unit(struct unit *unit)
 
 	if (unit->indexed)
 		return 0;
-	unit->indexed = true;
 	r = add_functions(unit, &unit->functions, 0);
+	if (r < 0) {
+		/* Half of them would be a wrong answer. */
+		ranges_fini(&unit->ranges);
+		unit->count = 0;
+		return r;
+	}
 	ranges_sort(&unit->ranges);
-	return r;
+	unit->indexed = true;
+	return 0;
 }
 
 /* The calls around `address` from the function in; returns how many were put in `scopes`. */

@@ -294,6 +294,8 @@ static int read_names(struct object *object)
 	r = debug_index_new(&object->debug, object->module);
 	if (r == 0)
 		r = symtab_init(&object->symtab, object->module);
+	if (r < 0)
+		object->debug = debug_index_free(object->debug);
 	object->names_read = r == 0;
 	return r;
 }

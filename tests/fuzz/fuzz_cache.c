@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	char *text = with_header(bytes, length);
 	struct buffer written = BUFFER_INIT(CACHE_FILE_MOST);
-	struct cache_file *file;
+	struct cache_file *file = NULL;
 	struct store store;
 
 	must(store_init(&store) == 0 && cache_file_new(&file, &store) == 0);
