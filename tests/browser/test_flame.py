@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from browser import Browser, missing  # noqa: E402
 
-PAD, ROW = 10, 21  # as in src/view/flame/draw.js
+PAD = 10  # as in src/view/flame/draw.js
 CPU = 5100  # ms of samples in server.html
 LOAD_MS = 2000  # a page with more than 100,000 stacks is there by then
 RESPONSE_MS = 1000  # and answers by then
@@ -34,9 +34,9 @@ class Test:
 
     def point(self, depth, fraction, icicle=False):
         """Where a frame is in the window: so deep, and so far from the left of all."""
-        box = self.browser.run("const b = document.getElementById('canvas').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]")
+        box = self.browser.run("const b = document.getElementById('canvas').getBoundingClientRect(); return [b.x, b.y, b.width, b.height, Number(document.getElementById('canvas').dataset.row)]")
         x = box[0] + PAD + fraction * (box[2] - 2 * PAD)
-        y = box[1] + PAD + (depth + 0.5) * ROW if icicle else box[1] + box[3] - PAD - (depth + 0.5) * ROW
+        y = box[1] + PAD + (depth + 0.5) * box[4] if icicle else box[1] + box[3] - PAD - (depth + 0.5) * box[4]
         return x, y
 
     def hover(self, depth, fraction, icicle=False):

@@ -162,6 +162,7 @@ class Graph {
 			this.join(this.self[at + WAIT], this.self[at + QUEUED], (a, b) => a + b);
 		measured = {self, total: this.sumUp(self)};
 		Object.assign(measured, this.countUp(metric, at));
+		measured.rows = this.depth.reduce((most, depth, node) => measured.total[node] > 0 && depth > most ? depth : most, 0) + 1;
 		measured.queued = metric === 'cpu' ? null : this.sumUp(this.self[at + QUEUED]);
 		measured.values = metric === 'cpu' ? [CPU] : metric === 'wait' ? [WAIT, QUEUED] : [WALL];
 		this.cache.set(key, measured);

@@ -5,7 +5,7 @@
 // of it that is shown. Frames narrower than half a pixel are not looked at one
 // by one: siblings are sorted, so the rest of them is one grey rectangle.
 
-const ROW = 21, PAD = 10, SLIVER = 0.5, LABEL_FROM = 26, REST = -1;
+const ROW_LEAST = 21, ROW_MOST = 27, PAD = 10, SLIVER = 0.5, LABEL_FROM = 26, REST = -1;
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, "Noto Sans", "DejaVu Sans", sans-serif';
 const ZOOM_MS = 220;
 
@@ -27,12 +27,19 @@ class Canvas {
 	}
 
 	// Which times are shown; lays out again.
-	show(measured, other) {
+	show(measured) {
 		this.measured = measured;
-		this.other = other;
 		this.all = measured.total[0];
 		this.view = this.rangeOf(this.zoomed);
+		this.chooseRow();
 		this.layout();
+	}
+
+	// Few rows may be higher. By all there are, so that a zoom changes nothing.
+	chooseRow() {
+		const room = Math.floor(this.height * 0.7 / this.measured.rows);
+		this.row = Math.max(ROW_LEAST, Math.min(ROW_MOST, room));
+		this.canvas.dataset.row = this.row;
 	}
 
 	// Where a frame lies in the whole, from 0 to 1.
@@ -89,7 +96,7 @@ class Canvas {
 		this.rows = [];
 		if (this.all > 0)
 			this.place();
-		const needed = this.rows.length * ROW + 2 * PAD;
+		const needed = this.rows.length * this.row + 2 * PAD;
 		this.content = Math.max(needed, this.height);
 		this.spacer.style.height = `${this.content}px`;
 		if (this.flame)
@@ -152,7 +159,7 @@ class Canvas {
 	}
 
 	top(depth) {
-		return (this.flame ? this.content - PAD - (depth + 1) * ROW : PAD + depth * ROW) - this.scroll.scrollTop;
+		return (this.flame ? this.content - PAD - (depth + 1) * this.row : PAD + depth * this.row) - this.scroll.scrollTop;
 	}
 
 	requestDraw() {
@@ -174,7 +181,7 @@ class Canvas {
 		this.above = new Set(this.graph.path(this.zoomed).slice(0, -1));
 		for (let depth = 0; depth < this.rows.length; depth++) {
 			const y = this.top(depth);
-			if (y + ROW > 0 && y < this.height)
+			if (y + this.row > 0 && y < this.height)
 				this.drawRow(this.rows[depth], y);
 		}
 		context.globalAlpha = 1;
@@ -189,7 +196,7 @@ class Canvas {
 	}
 
 	drawFrame(node, x, y, w) {
-		const {context} = this, h = ROW - 1, shown = w > 3 ? w - 1 : w;
+		const {context} = this, h = this.row - 1, shown = w > 3 ? w - 1 : w;
 		context.globalAlpha = this.alpha(node);
 		context.fillStyle = node === REST ? this.colours.quiet() : this.colourOf(node);
 		if (w > 8) {
@@ -290,7 +297,7 @@ class Canvas {
 		this.context.strokeStyle = this.colours.theme.outline;
 		this.context.lineWidth = thickness;
 		this.context.beginPath();
-		this.context.roundRect(at.x + thickness / 2, at.y + thickness / 2, Math.max(1, at.w - 1 - thickness), ROW - 1 - thickness, 2.5);
+		this.context.roundRect(at.x + thickness / 2, at.y + thickness / 2, Math.max(1, at.w - 1 - thickness), this.row - 1 - thickness, 2.5);
 		this.context.stroke();
 	}
 
@@ -302,8 +309,8 @@ class Canvas {
 
 	// The frame at a point; null if there is none.
 	hit(x, y) {
-		const depth = Math.floor(this.flame ? (this.content - PAD - (y + this.scroll.scrollTop)) / ROW :
-			(y + this.scroll.scrollTop - PAD) / ROW);
+		const depth = Math.floor(this.flame ? (this.content - PAD - (y + this.scroll.scrollTop)) / this.row :
+			(y + this.scroll.scrollTop - PAD) / this.row);
 		const row = this.rows[depth];
 		if (!row)
 			return null;
@@ -325,7 +332,7 @@ class Canvas {
 		const y = this.top(this.graph.depth[node]);
 		if (y < PAD)
 			this.scroll.scrollTop += y - PAD;
-		else if (y + ROW > this.height - PAD)
-			this.scroll.scrollTop += y + ROW + PAD - this.height;
+		else if (y + this.row > this.height - PAD)
+			this.scroll.scrollTop += y + this.row + PAD - this.height;
 	}
 }

@@ -434,6 +434,7 @@ class Page {
 		new ResizeObserver(() => {
 			if (byId('scroll').clientWidth !== this.canvas.width || byId('scroll').clientHeight !== this.canvas.height) {
 				this.canvas.resize();
+				this.canvas.chooseRow();
 				this.canvas.layout();
 			}
 		}).observe(byId('scroll'));
