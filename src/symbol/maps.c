@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "symbol/origin.h"
 #include "util/cleanup.h"
@@ -76,9 +78,24 @@ static size_t build_id_in_memory(uint32_t pid, const struct line *line, uint8_t 
 	return got > 0 ? origin_build_id_in(image, (size_t)got, id) : 0;
 }
 
+/* The path may be ours rather than the program's, as after a chroot(): the same file, then. */
+static int open_here(const struct line *line)
+{
+	unsigned major_number, minor_number;
+	struct stat st;
+	int fd = origin_open(0, line->path);
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == line->inode &&
+	    sscanf(line->device, "%x:%x", &major_number, &minor_number) == 2 &&
+	    st.st_dev == makedev(major_number, minor_number))
+		return fd;
+	close_fd(&fd);
+	return -ENOENT;
+}
+
 /*
  * The file itself is the surest; it takes rights that few have. Else the one of
- * that name, if it is still the same.
+ * that name.
  */
 static size_t find_build_id(uint32_t pid, const struct line *line, uint8_t id[BUILD_ID_MOST])
 {
@@ -91,6 +108,8 @@ static size_t find_build_id(uint32_t pid, const struct line *line, uint8_t id[BU
 	fd = origin_open_mapped(pid, line->start, line->end);
 	if (fd < 0 && !origin_is_deleted(line->path))
 		fd = origin_open(pid, line->path);
+	if (fd < 0)
+		fd = open_here(line);
 	return fd >= 0 ? origin_build_id(fd, id) : 0;
 }
 

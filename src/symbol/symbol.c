@@ -146,12 +146,29 @@ static void forget(struct symbols *symbols, uint64_t start, uint64_t end)
 			symbols->known[i].symbol = NULL;
 }
 
+/* Whether `module` is there already, and said better: with a build id. */
+static bool says_less(const struct symbols *symbols, const struct symbol_module *module)
+{
+	const struct mapping *there = mappings_find(&symbols->mappings, module->start);
+	const uint8_t *build_id;
+	const struct file *file;
+
+	if (!there || module->build_id || there->end < module->end ||
+	    module->start - there->start != module->offset - there->offset)
+		return false;
+	file = &symbols->files[there->file];
+	return strcmp(file->path, module->path) == 0 &&
+	       object_build_id(file->object, &build_id) > 0;
+}
+
 int symbols_add_module(struct symbols *symbols, const struct symbol_module *module)
 {
 	struct mapping mapping = {
 		.start = module->start, .end = module->end, .offset = module->offset};
 	int r = 0;
 
+	if (says_less(symbols, module))
+		return 0;
 	if (symbols->mappings.count + 2 <= MAPPINGS_MOST)
 		r = find_file(symbols, module, &mapping.file);
 	else

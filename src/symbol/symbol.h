@@ -52,7 +52,10 @@ struct symbols_options {
 int symbols_new(struct symbols **ret, const struct symbols_options *options);
 struct symbols *symbols_free(struct symbols *symbols);
 
-/* Adds a mapping; one that overlaps an earlier one takes its place. -ENOMEM. */
+/*
+ * Adds a mapping; one that overlaps an earlier one takes its place, unless it is
+ * a part of the same and has no build id. -ENOMEM.
+ */
 int symbols_add_module(struct symbols *symbols, const struct symbol_module *module);
 
 /* Says what `address` is, so that no file need be read for it. -ENOMEM. */

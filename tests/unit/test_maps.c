@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +160,76 @@ static void a_process_that_is_gone_is_an_error(void)
 	CHECK_EQ(visits, 0);
 }
 
+/* As a container does: a view of its own of the file system, whose root is `root`. */
+static bool enter_root(const char *root)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount(root, root, NULL, MS_BIND, NULL) == 0 && chdir(root) == 0 &&
+	       syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 &&
+	       chdir("/") == 0;
+}
+
+/* Maps /program there, tells where, and stays. */
+static void live_in_root(const char *root, int tell)
+{
+	void *code = MAP_FAILED;
+	int fd = enter_root(root) ? open("/program", O_RDONLY) : -1;
+
+	if (fd >= 0)
+		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (code != MAP_FAILED && write(tell, &code, sizeof(code)) == sizeof(code))
+		pause();
+	_exit(0);
+}
+
+static void check_container(uint32_t pid, const void *code, const uint8_t *id, size_t bytes)
+{
+	struct search search = search_for(pid, code);
+	uint8_t other[BUILD_ID_MOST];
+	int fd;
+
+	CHECK_STR_EQ(search.path, "/program");
+	CHECK_EQ(search.module.build_id_bytes, bytes);
+	CHECK(memcmp(search.build_id, id, bytes) == 0);
+	/* A link stays inside, wherever it says that it leads. */
+	fd = origin_open(pid, "/link");
+	CHECK(fd >= 0 && origin_build_id(fd, other) == bytes && memcmp(other, id, bytes) == 0);
+	close(fd);
+	CHECK_EQ(origin_open(pid, "/etc/passwd"), -ENOENT);
+	CHECK_EQ(origin_open(pid, "/pipe"), -EINVAL);
+}
+
+static void the_files_of_a_container_are_its_own(void)
+{
+	char root[] = "/tmp/unweave-root-XXXXXX", command[8192];
+	uint8_t id[BUILD_ID_MOST];
+	int fd = open(subject, O_RDONLY | O_CLOEXEC), pipes[2];
+	size_t bytes = origin_build_id(fd, id);
+	void *code;
+	pid_t child;
+
+	close(fd);
+	CHECK(mkdtemp(root) && pipe(pipes) == 0);
+	snprintf(command, sizeof(command),
+		 "cp '%s' %s/program && ln -s /program %s/link && mkfifo %s/pipe", subject, root,
+		 root, root);
+	CHECK_EQ(system(command), 0);
+	child = fork();
+	if (child == 0)
+		live_in_root(root, pipes[1]);
+	close(pipes[1]);
+	if (read(pipes[0], &code, sizeof(code)) == sizeof(code))
+		check_container((uint32_t)child, code, id, bytes);
+	else
+		printf("# not permitted here\n");
+	close(pipes[0]);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	CHECK_EQ(system(command), 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -165,6 +239,7 @@ int main(int argc, char **argv)
 	RUN(a_mapping_knows_its_place_in_the_file);
 	RUN(a_deleted_file_is_said_to_be_so);
 	RUN(memory_without_a_file_is_there_without_a_build_id);
+	RUN(the_files_of_a_container_are_its_own);
 	RUN(what_a_visit_returns_ends_it);
 	RUN(a_process_that_is_gone_is_an_error);
 	return check_done();

@@ -539,6 +539,24 @@ static void a_later_mapping_takes_the_place_of_an_earlier_one(void)
 	symbols_free(symbols);
 }
 
+static void a_mapping_that_says_less_changes_nothing(void)
+{
+	struct subject subject;
+	struct symbol_module module = {
+		.start = BASE + 0x1000, .end = BASE + 0x2000, .offset = 0x1000};
+
+	CHECK(open_subject(&subject, "shapes_O2"));
+	module.path = subject.path;
+	CHECK_EQ(symbols_add_module(subject.symbols, &module), 0);
+	compare_functions(&subject, subject.path, shapes);
+	/* Elsewhere in the file it is another mapping, and nothing says of which build. */
+	module.offset = 0x2000;
+	CHECK_EQ(symbols_add_module(subject.symbols, &module), 0);
+	for (uint64_t at = module.start; at < module.end; at += 16)
+		CHECK(!symbols_find(subject.symbols, at)->frames[0].function);
+	close_subject(&subject);
+}
+
 static void names_are_as_their_authors_wrote_them(void)
 {
 	static const char *const names[][2] = {
@@ -601,6 +619,7 @@ int main(int argc, char **argv)
 	RUN(an_address_of_no_mapping_is_said_to_be_so);
 	RUN(what_was_said_counts_more_than_files);
 	RUN(a_later_mapping_takes_the_place_of_an_earlier_one);
+	RUN(a_mapping_that_says_less_changes_nothing);
 	RUN(names_are_as_their_authors_wrote_them);
 	RUN(a_name_beyond_all_measure_is_cut);
 	free((char *)subjects);
