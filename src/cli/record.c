@@ -37,8 +37,8 @@ struct recording {
 	const struct record_plan *plan;
 	struct attachment attachment;
 	struct recorder *recorder;
-	struct sampler *sampler; /* NULL: no samples are wanted */
-	pid_t child;             /* that we started; 0: none */
+	struct sampler *sampler;
+	pid_t child; /* that we started; 0: none */
 	bool child_ended;
 	int child_status; /* as wait() gives it */
 	uint64_t started;
@@ -320,11 +320,8 @@ static int start_sampler(struct recording *recording, struct sampler **ret)
 					  .wall = plan->wall,
 					  .no_perf = plan->timers,
 					  .no_symbols = plan->no_symbols};
-	int r;
+	int r = sampler_new(ret, &recording->attachment, recording->recorder, &options);
 
-	if (!plan->hz)
-		return 0;
-	r = sampler_new(ret, &recording->attachment, recording->recorder, &options);
 	recording->sampler = *ret;
 	return r;
 }

@@ -206,7 +206,7 @@ int sampler_new(struct sampler **ret, struct attachment *attachment, struct reco
 	sampler->attachment = attachment;
 	sampler->recorder = recorder;
 	sampler->options = *options;
-	sampler->period_ns = NS_PER_S / options->hz;
+	sampler->period_ns = options->hz ? NS_PER_S / options->hz : 0;
 	sampler->take = calloc(1, sizeof(*sampler->take));
 	if (!sampler->take ||
 	    modules_init(&sampler->modules, recorder, attachment->pid,
@@ -216,7 +216,7 @@ int sampler_new(struct sampler **ret, struct attachment *attachment, struct reco
 		return -ENOMEM;
 	sampler->take->control = attachment->control;
 	modules_look(&sampler->modules);
-	if (can_sample(sampler))
+	if (options->hz && can_sample(sampler))
 		begin(sampler);
 	*ret = take(sampler);
 	return 0;
@@ -477,7 +477,8 @@ int sampler_finish(struct sampler *sampler)
 {
 	const struct stacks *chains = recorder_stacks(sampler->recorder);
 
-	tell(sampler);
+	if (sampler->options.hz)
+		tell(sampler);
 	if (sampler->options.no_symbols)
 		return 0;
 	modules_look(&sampler->modules);
@@ -491,7 +492,7 @@ struct sampler_totals sampler_totals(const struct sampler *sampler)
 {
 	return (struct sampler_totals){
 		.samples = sampler->samples,
-		.lost = lost(sampler),
+		.lost = sampler->options.hz ? lost(sampler) : 0,
 		.driver = sampler->driver,
 		.threads = sampler->threads.count - sampler->blocked,
 		.blocked = sampler->blocked,

@@ -18,7 +18,7 @@
 struct sampler;
 
 struct sampler_options {
-	uint32_t hz;     /* 1 to SAMPLER_HZ_MAX */
+	uint32_t hz;     /* up to SAMPLER_HZ_MAX; 0: only mappings and names are told */
 	bool wall;       /* by the wall clock: threads that sleep too */
 	bool no_perf;    /* timers, also where perf events may be had */
 	bool no_symbols; /* names are left to whoever reads the trace */
