@@ -24,6 +24,7 @@ mkdir "$work/bin" "$work/said"
 ln -s "$tool" "$work/bin/unweave"
 
 export DATA LC_ALL=C TZ=UTC PATH="$work/bin:$PATH"
+export XDG_CACHE_HOME="$work/cache" DEBUGINFOD_URLS=
 # A leak is no reason to exit otherwise than a user would see it.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:exitcode=99"
 

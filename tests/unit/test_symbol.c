@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symbol.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <gnu/libc-version.h>
-#include <libgen.h>
 #include <limits.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -18,7 +16,6 @@
 #include "symbol/origin.h"
 
 #define BASE UINT64_C(0x7f0012340000)
-#define LINES_MOST 200000
 #define LINE 2048
 
 static const char *subjects; /* folder of the programs to look into */
