@@ -2,7 +2,7 @@
 /*
  * The JSON that Chrome's tracing wrote, and that many programs read.
  *
- * Runs are complete events (X) of their threads, nested ones of a row below:
+ * Runs are slices (B, E) of their threads, nested ones of a row below:
  * they are told before those around them, and a row stays in order so. Tasks
  * are nestable async events (b, e), wakes are flows (s, f), samples are P with
  * the number of their innermost frame in stackFrames, which comes last.
@@ -108,12 +108,25 @@ static struct lane *get_lane(struct writer *writer, uint32_t thread, uint32_t de
 	return lane;
 }
 
-static void put_complete(struct writer *writer, const char *name, const char *category,
-			 uint32_t tid, struct span span)
+/*
+ * Both ends of a slice of a row. Not one complete event (X): who adds its length
+ * to its start, in floating point, may find that it overlaps the next.
+ */
+static void put_slice(struct writer *writer, const char *name, const struct model_task *task,
+		      uint32_t tid, struct span span)
 {
-	open_event_at(writer, "X", name, tid, span.start);
-	json_text(&writer->json, "cat", category);
-	json_real(&writer->json, "dur", (double)(span.end - span.start) / 1000);
+	struct json *json = &writer->json;
+
+	for (unsigned end = 0; end < 2; end++) {
+		open_event_at(writer, end ? "E" : "B", name, tid, end ? span.end : span.start);
+		json_text(json, "cat", task ? "run" : "idle");
+		if (task) {
+			json_open(json, "args", '{');
+			json_address(json, "task", task->id);
+			json_close(json, '}');
+		}
+		close_event(writer);
+	}
 }
 
 /* One end of an async event; those of one task nest. */
@@ -153,12 +166,12 @@ static void put_task_facts(struct writer *writer, const struct model_task *task)
 /* The task's track; its life begins when something of it is first written. */
 static struct task_track *get_track(struct writer *writer, struct model_task *task)
 {
-	struct task_track *track = tracks_of(&writer->tracks, task);
+	struct task_track *track = tracks_of(&writer->tracks, task, export_label(task));
 
 	if (!track || track->told)
 		return track;
 	track->told = true;
-	open_async(writer, "b", export_label(task), task, task->created);
+	open_async(writer, "b", track->name, task, task->created);
 	put_task_facts(writer, task);
 	close_event(writer);
 	return track;
@@ -198,11 +211,7 @@ static int on_run(void *data, const struct model_run *run)
 	if (!lane || !track)
 		return -ENOMEM;
 	span = tracks_cut(&lane->end, run->start, run->end);
-	put_complete(writer, export_label(run->task), "run", lane_tid(writer, lane), span);
-	json_open(&writer->json, "args", '{');
-	json_address(&writer->json, "task", run->task->id);
-	json_close(&writer->json, '}');
-	close_event(writer);
+	put_slice(writer, export_label(run->task), run->task, lane_tid(writer, lane), span);
 	put_flow(writer, track, lane_tid(writer, lane), span.start);
 	put_async(writer, "running", run->task, tracks_cut(&track->end, run->start, run->end));
 	return export_status(writer->export);
@@ -281,8 +290,10 @@ static int on_task(void *data, struct model_task *task)
 	if (!track)
 		return -ENOMEM;
 	end = task->ended > track->end ? task->ended : track->end;
-	open_async(writer, "e", export_label(task), task, end);
+	open_async(writer, "e", track->name, task, end);
 	json_open(&writer->json, "args", '{');
+	if (strcmp(track->name, export_label(task)) != 0)
+		json_text(&writer->json, "label", export_label(task));
 	json_text(&writer->json, "ended", export_end(task->end));
 	if (task->uncertain)
 		json_bool(&writer->json, "uncertain", true);
@@ -299,9 +310,7 @@ static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
 
 	if (!lane)
 		return -ENOMEM;
-	put_complete(writer, "idle", "idle", lane_tid(writer, lane),
-		     tracks_cut(&lane->end, start, end));
-	close_event(writer);
+	put_slice(writer, "idle", NULL, lane_tid(writer, lane), tracks_cut(&lane->end, start, end));
 	return export_status(writer->export);
 }
 

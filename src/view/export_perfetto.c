@@ -233,7 +233,7 @@ static void note_site(struct writer *writer, const struct reader_site *site)
 /* The task's track; named, and its life begun, when something of it is first written. */
 static int get_track(struct writer *writer, struct model_task *task, struct task_track **ret)
 {
-	struct task_track *track = tracks_of(&writer->tracks, task);
+	struct task_track *track = tracks_of(&writer->tracks, task, export_label(task));
 	struct event life = {.track = uuid(TRACK_OF_TASK, task->id),
 			     .time = task->created,
 			     .type = PERFETTO_BEGIN,
@@ -407,6 +407,8 @@ static int on_task(void *data, struct model_task *task)
 		return r;
 	end.time = task->ended > track->end ? task->ended : track->end;
 	opened = open_event(writer, &end);
+	if (strcmp(track->name, export_label(task)) != 0)
+		note(writer, "label", NOTE_TEXT, 0, export_label(task));
 	note(writer, "ended", NOTE_TEXT, 0, export_end(task->end));
 	if (task->uncertain)
 		note(writer, "uncertain", NOTE_TEXT, 0, "events were lost meanwhile");

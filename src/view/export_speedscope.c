@@ -88,6 +88,21 @@ static void put_profile(struct writer *writer, enum profile_value value, const c
 	json_close(json, '}');
 }
 
+/* Of the profiles, the first that has anything in it. */
+static uint32_t first_of_use(const struct writer *writer)
+{
+	uint32_t index = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!export_wants(writer->export, parts[i].value))
+			continue;
+		if (profile_at(writer->profile, 0)->total[parts[i].value])
+			return index;
+		index++;
+	}
+	return 0;
+}
+
 static void put_all(struct writer *writer)
 {
 	struct json *json = &writer->json;
@@ -98,7 +113,7 @@ static void put_all(struct writer *writer)
 	json_text(json, "$schema", SCHEMA);
 	json_text(json, "exporter", "unweave");
 	json_text(json, "name", program);
-	json_number(json, "activeProfileIndex", 0);
+	json_number(json, "activeProfileIndex", first_of_use(writer));
 	put_frames(writer);
 	json_open(json, "profiles", '[');
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

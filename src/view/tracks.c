@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int tracks_init(struct tracks *tracks)
 {
@@ -15,6 +16,7 @@ static void free_all(struct task_track *track)
 	while (track) {
 		struct task_track *next = track->next;
 
+		free(track->name);
 		free(track);
 		track = next;
 	}
@@ -61,23 +63,36 @@ struct lane *tracks_lane(struct tracks *tracks, uint32_t thread, uint32_t depth)
 	return number ? tracks->lanes[*number] : add_lane(tracks, key);
 }
 
-struct task_track *tracks_of(struct tracks *tracks, struct model_task *task)
+/* One that no task has. */
+static struct task_track *take_track(struct tracks *tracks)
+{
+	struct task_track *track = tracks->free;
+
+	if (track) {
+		tracks->free = track->next_free;
+		*track = (struct task_track){.next = track->next};
+		return track;
+	}
+	track = calloc(1, sizeof(*track));
+	if (track) {
+		track->next = tracks->all;
+		tracks->all = track;
+	}
+	return track;
+}
+
+struct task_track *tracks_of(struct tracks *tracks, struct model_task *task, const char *name)
 {
 	struct task_track *track = task->user;
 
 	if (track)
 		return track;
-	track = tracks->free;
-	if (track) {
-		tracks->free = track->next_free;
-		*track = (struct task_track){.next = track->next};
-	} else {
-		track = calloc(1, sizeof(*track));
-		if (!track)
-			return NULL;
-		track->next = tracks->all;
-		tracks->all = track;
-	}
+	track = take_track(tracks);
+	if (!track)
+		return NULL;
+	track->name = strdup(name);
+	if (!track->name)
+		return NULL;
 	track->end = task->created;
 	task->user = track;
 	return track;
@@ -90,6 +105,8 @@ void tracks_end(struct tracks *tracks, struct model_task *task)
 	if (!track)
 		return;
 	task->user = NULL;
+	free(track->name);
+	track->name = NULL;
 	track->next_free = tracks->free;
 	tracks->free = track;
 }

@@ -30,6 +30,7 @@ struct lane {
 struct task_track {
 	struct task_track *next;      /* of all that there are */
 	struct task_track *next_free; /* of those that no task has */
+	char *name;                   /* what the task was called when its track began; owned */
 	uint64_t end;                 /* of what was written last */
 	uint64_t woken;               /* when the run to come was made possible; 0: unknown */
 	uint64_t waker;               /* by whom; 0: unknown */
@@ -57,7 +58,7 @@ void tracks_fini(struct tracks *tracks);
 
 /* Both are made when they are first asked for; NULL: no memory. */
 struct lane *tracks_lane(struct tracks *tracks, uint32_t thread, uint32_t depth);
-struct task_track *tracks_of(struct tracks *tracks, struct model_task *task);
+struct task_track *tracks_of(struct tracks *tracks, struct model_task *task, const char *name);
 /* The task is over: forgets its track. */
 void tracks_end(struct tracks *tracks, struct model_task *task);
 
