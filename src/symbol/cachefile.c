@@ -29,11 +29,16 @@ int cache_file_new(struct cache_file **ret, struct store *store)
 	return 0;
 }
 
-void cachefile_clear(struct cache_file *file)
+static void drop_entries(struct cache_file *file)
 {
 	file->count = 0;
-	file->has_lines = file->asked_servers = file->changed = false;
 	map_clear(&file->by_offset);
+}
+
+void cachefile_clear(struct cache_file *file)
+{
+	file->has_lines = file->asked_servers = file->changed = false;
+	drop_entries(file);
 }
 
 const struct cache_entry *cache_find(const struct cache_file *file, uint64_t offset)
@@ -85,6 +90,11 @@ int cache_add(struct cache_file *file, const struct cache_entry *entry, bool has
 		if (!is_clean_text(entry->frames[i].function) ||
 		    !is_clean_text(entry->frames[i].file))
 			return 0;
+	/* A file of this build with debug information has more to say, or had. */
+	if (!has_lines && (file->has_lines || !entry->frames[0].function))
+		return 0;
+	if (has_lines && !file->has_lines)
+		drop_entries(file);
 	file->has_lines = has_lines;
 	file->changed = true;
 	return append(file, entry);

@@ -29,8 +29,7 @@ struct object {
 	size_t build_id_bytes;
 	enum state state;
 	struct diag complaint;
-	char debug_path[128]; /* where separate debug files are looked for */
-	char *debug_path_at;
+	char *debug_path; /* where separate debug files are looked for */
 	Dwfl_Callbacks callbacks;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -79,6 +78,7 @@ struct object *object_free(struct object *object)
 	symtab_fini(&object->symtab);
 	if (object->dwfl)
 		dwfl_end(object->dwfl);
+	free(object->debug_path);
 	free(object->path);
 	free(object);
 	return NULL;
@@ -217,7 +217,26 @@ static void read_segments(struct object *object)
 
 /*
  * Debug files lie beside the file, and in the program's and our own
- * /usr/lib/debug. The search itself is libdw's: by build id, by debug link, and
+ * /usr/lib/debug. The folder of the file once more is for a program that has
+ * ended when they are looked for: nothing is to be seen below its root then.
+ */
+static int make_debug_path(struct object *object, const char *root)
+{
+	const char *slash = strrchr(object->path, '/');
+	int length = slash ? (int)(slash - object->path) : 0;
+
+	char *made;
+
+	if (asprintf(&made, "+:.debug:%s/usr/lib/debug:/usr/lib/debug%s%.*s", root,
+		     length ? ":" : "", length, object->path) < 0)
+		return -ENOMEM;
+	free(object->debug_path);
+	object->debug_path = made;
+	return 0;
+}
+
+/*
+ * The search for debug files itself is libdw's: by build id, by debug link, and
  * from servers if DEBUGINFOD_URLS names any.
  */
 static int report_file(struct object *object, int fd)
@@ -227,16 +246,13 @@ static int report_file(struct object *object, int fd)
 
 	if (object->pid)
 		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", object->pid);
-	if (asprintf(&name, "%s%s", root, object->path) < 0) {
+	if (asprintf(&name, "%s%s", root, object->path) < 0 || make_debug_path(object, root) < 0) {
 		close(fd);
 		return -ENOMEM;
 	}
-	snprintf(object->debug_path, sizeof(object->debug_path),
-		 "+:.debug:%s/usr/lib/debug:/usr/lib/debug", root);
-	object->debug_path_at = object->debug_path;
 	object->callbacks = (Dwfl_Callbacks){.find_elf = dwfl_build_id_find_elf,
 					     .find_debuginfo = dwfl_standard_find_debuginfo,
-					     .debuginfo_path = &object->debug_path_at};
+					     .debuginfo_path = &object->debug_path};
 	object->dwfl = dwfl_begin(&object->callbacks);
 	if (!object->dwfl) {
 		close(fd);

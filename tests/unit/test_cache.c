@@ -202,6 +202,30 @@ static void names_without_lines_count_for_a_day(void)
 	CHECK_EQ(count_names(place), 0);
 }
 
+/* The same build may be met with its debug information and without. */
+static void names_with_lines_replace_those_without(void)
+{
+	static const struct symbol_frame poor = {.function = "f"}, nameless = {0};
+	static const struct symbol_frame rich = {.function = "f", .file = "f.c", .line = 7};
+	struct cache_entry first = {.offset = 1, .address = 1, .count = 1, .frames = &poor};
+	struct cache_entry second = {.offset = 2, .address = 2, .count = 1, .frames = &nameless};
+	struct cache_entry third = {.offset = 3, .address = 3, .count = 1, .frames = &rich};
+	struct cache_file *file = NULL;
+	struct store store;
+
+	CHECK_EQ(store_init(&store), 0);
+	CHECK_EQ(cache_file_new(&file, &store), 0);
+	CHECK_EQ(cache_add(file, &first, false), 0);
+	CHECK_EQ(cache_add(file, &second, false), 0);
+	CHECK(cache_find(file, 1) && !cache_find(file, 2));
+	CHECK_EQ(cache_add(file, &third, true), 0);
+	CHECK(!cache_find(file, 1) && cache_find(file, 3));
+	CHECK_EQ(cache_add(file, &first, false), 0);
+	CHECK(!cache_find(file, 1) && cache_find(file, 3));
+	cache_close(file);
+	store_fini(&store);
+}
+
 static void make_old_file(const char *name, off_t bytes, time_t age)
 {
 	struct timespec old[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
@@ -359,6 +383,7 @@ int main(int argc, char **argv)
 	RUN(what_others_could_have_written_is_not_used);
 	RUN(a_folder_that_cannot_be_written_does_no_harm);
 	RUN(names_without_lines_count_for_a_day);
+	RUN(names_with_lines_replace_those_without);
 	RUN(the_oldest_make_room);
 	RUN(what_is_written_is_what_is_read);
 	RUN(anything_else_counts_as_not_there);
