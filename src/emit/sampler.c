@@ -13,7 +13,8 @@
 #include "arena/ring.h"
 #include "emit/links.h"
 
-#define STACK_BYTES (16u << 10)           /* copied where no run says how much is needed */
+#define STACK_BYTES (16u << 10) /* copied where no run says how much is needed */
+#define BEYOND_BYTES 512u       /* behind the outermost run: its dispatch, who called it */
 #define ABANDONED_NS UINT64_C(5000000000) /* a recorder that does nothing for so long is gone */
 
 /* A run that the thread is inside of. */
@@ -203,8 +204,8 @@ static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes)
 /* How much of the stack there is to copy: up to the outermost run, if it lies there. */
 static uint64_t stack_bytes(const struct plan *plan, uint64_t sp)
 {
-	if (plan->end > sp && plan->end - sp <= RING_STACK_BYTES)
-		return (plan->end - sp) & ~UINT64_C(7);
+	if (plan->end > sp && plan->end - sp + BEYOND_BYTES <= RING_STACK_BYTES)
+		return (plan->end - sp + BEYOND_BYTES) & ~UINT64_C(7);
 	return plan->end ? RING_STACK_BYTES / 2 : STACK_BYTES;
 }
 
@@ -244,7 +245,7 @@ static void take_sample(struct arena_control *control, const ucontext_t *context
 		at = store_run(at, &plan.runs[i]);
 	sample->bytes = copy_stack(at, sp, bytes);
 	/* Up to the outermost run it is all that is wanted. */
-	sample->stack_cut = sample->bytes == bytes && !(plan.end > sp && plan.end - sp - bytes < 8);
+	sample->stack_cut = sample->bytes == bytes && !(plan.end > sp && plan.end - sp < bytes);
 	ring_publish((uint64_t *)sample, plan.words + bytes / 8, RING_SAMPLE);
 }
 

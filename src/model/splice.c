@@ -240,6 +240,21 @@ static const struct unweave_frame *skip_plumbing(const struct work *work,
 	return at;
 }
 
+/* The same as put_native(), but without the dispatch of runs that are over. */
+static void put_calls(struct work *work, const struct unweave_frame *from,
+		      const struct unweave_frame *to, uint64_t task)
+{
+	while (from && from != to) {
+		const struct unweave_frame *next = from->awaiter;
+
+		if (is_anchor(work, from))
+			next = skip_plumbing(work, next);
+		else
+			put_frame(work, from, task, SPLICE_NATIVE);
+		from = next;
+	}
+}
+
 /*
  * What was above the anchor, with the function that it called. False if that is
  * not there: the anchor itself was sampled, or a walk had to leave frames out.
@@ -263,7 +278,7 @@ static bool put_above(struct work *work, const struct unweave_frame *at,
 		put_native(work, at, anchor, segment->task);
 		return false;
 	}
-	put_native(work, at, callee, segment->task);
+	put_calls(work, at, callee, segment->task);
 	put_running(work, callee, segment);
 	return true;
 }
@@ -290,6 +305,45 @@ static const struct unweave_frame *splice_unknown(struct work *work, const struc
 	return after;
 }
 
+/* The first frame of the library's own before `to`; NULL if there is none. */
+static const struct unweave_frame *first_plumbing(const struct work *work,
+						  const struct unweave_frame *at,
+						  const struct unweave_frame *to)
+{
+	while (at && at != to && !is_plumbing(work, at))
+		at = at->awaiter;
+	return at && at != to ? at : NULL;
+}
+
+/*
+ * Where the innermost run's dispatch ends, between two functions of it: its
+ * frames, and whatever they call, are all that is on the stack of the run. NULL
+ * if it is not there, or nobody can see where it ends.
+ */
+static const struct unweave_frame *dispatch_end(const struct work *work,
+						const struct unweave_frame *at,
+						const struct unweave_frame *to)
+{
+	const struct unweave_frame *first = first_plumbing(work, at, to);
+
+	return first ? skip_plumbing(work, first) : NULL;
+}
+
+/*
+ * A state machine goes on inside of the one before, which is done but still on
+ * the stack. In between, neither runs: what goes on next is told by the chain.
+ */
+static const struct unweave_frame *between_boxes(const struct work *work,
+						 const struct unweave_frame *at,
+						 const struct unweave_frame *anchor, uint32_t index)
+{
+	const struct sample_segment *segment = &work->sample->segments[index];
+
+	if (index || !of_machine(segment->task) || match(work, at, anchor, segment) != MATCH_NO)
+		return NULL;
+	return dispatch_end(work, at, anchor);
+}
+
 /* A run that begins at an anchor. Returns where the run around it goes on. */
 static const struct unweave_frame *splice_at_anchor(struct work *work,
 						    const struct unweave_frame *at,
@@ -297,7 +351,13 @@ static const struct unweave_frame *splice_at_anchor(struct work *work,
 						    uint32_t index)
 {
 	const struct sample_segment *segment = &work->sample->segments[index];
+	const struct unweave_frame *between = between_boxes(work, at, anchor, index);
 
+	if (between) {
+		put_native(work, at, between, segment->task);
+		put_awaits(work, segment->chain, segment->task);
+		return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
+	}
 	if (match(work, at, anchor, segment) == MATCH_NO)
 		note(work, SPLICE_MISMATCH);
 	if (put_above(work, at, anchor, segment)) {
@@ -335,30 +395,6 @@ static const struct unweave_frame *splice_at_function(struct work *work,
 	put_running(work, function, segment);
 	put_rest(work, segment);
 	return function->awaiter;
-}
-
-/* The first frame of the library's own before `to`; NULL if there is none. */
-static const struct unweave_frame *first_plumbing(const struct work *work,
-						  const struct unweave_frame *at,
-						  const struct unweave_frame *to)
-{
-	while (at && at != to && !is_plumbing(work, at))
-		at = at->awaiter;
-	return at && at != to ? at : NULL;
-}
-
-/*
- * Where the innermost run's dispatch ends, between two functions of it: its
- * frames, and whatever they call, are all that is on the stack of the run. NULL
- * if it is not there, or nobody can see where it ends.
- */
-static const struct unweave_frame *dispatch_end(const struct work *work,
-						const struct unweave_frame *at,
-						const struct unweave_frame *to)
-{
-	const struct unweave_frame *first = first_plumbing(work, at, to);
-
-	return first ? skip_plumbing(work, first) : NULL;
 }
 
 static bool is_cut(const struct work *work)
@@ -423,16 +459,36 @@ static bool may_own(const struct work *work, const struct unweave_frame *at,
 	return index || !dispatch_end(work, at, anchor);
 }
 
+/*
+ * The anchor at which the run goes on. One of a run inside of it that is over may
+ * come first, while its functions are on their way out: names tell them apart.
+ */
+static const struct unweave_frame *find_anchor(const struct work *work,
+					       const struct unweave_frame *at, uint32_t index)
+{
+	const struct sample_segment *segment = &work->sample->segments[index];
+	const struct unweave_frame *first = next_anchor(work, at), *anchor = first;
+
+	if (!first || match(work, at, first, segment) != MATCH_NO ||
+	    is_outer(work, at, first, index))
+		return first;
+	while (anchor && match(work, at, anchor, segment) != MATCH_YES)
+		anchor = next_anchor(work, anchor->awaiter);
+	return anchor ? anchor : first;
+}
+
 /* One run. Returns the native frame at which the run around it goes on. */
 static const struct unweave_frame *splice_run(struct work *work, const struct unweave_frame *at,
 					      uint32_t index)
 {
 	const struct sample_segment *segment = &work->sample->segments[index];
-	const struct unweave_frame *anchor = next_anchor(work, at);
+	const struct unweave_frame *anchor = find_anchor(work, at, index);
 	bool own = anchor != NULL;
 
-	/* With fewer anchors than runs, the next one may be that of a run around this one. */
-	if (anchor && supply(work, at, index) == SUPPLY_SHORT)
+	/* The next one may be that of a run around this one: by its name, or for want of others. */
+	if (anchor && match(work, at, anchor, segment) == MATCH_NO)
+		own = !is_outer(work, at, anchor, index);
+	if (own && supply(work, at, index) == SUPPLY_SHORT)
 		own = may_own(work, at, anchor, index);
 	if (!segment->chain)
 		return splice_unknown(work, at, own ? anchor : NULL, index);

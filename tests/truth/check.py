@@ -170,6 +170,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(keep or folder)
         folder.mkdir(exist_ok=True)
+        os.environ["XDG_CACHE_HOME"] = str(folder)
         all_runs = runs(programs)
         for run in all_runs:
             check_planted(tap, tools, programs[run[0]], run, CHANCE / len(all_runs), folder)

@@ -203,6 +203,29 @@ static void Diagnostics_OfAnExactSpliceAreNone(void)
 	EXPECT(&exact, "x f @31 % m", "f g", SPLICE_EXACT, "x f! g^");
 }
 
+/* The anchors of the state machine around it are enough for all three. */
+static void a_dispatch_inside_of_boxes_takes_no_anchor_of_theirs(void)
+{
+	EXPECT(&exact, "% % y k @1 % r j @0 % z h @2 % m", "f g/m:k o/h i", SPLICE_EXACT,
+	       "% % f^ g^ y k! o^ z h! i^");
+}
+
+/* One is done, and the next is about to go on inside of it. */
+static void between_two_boxes_is_what_goes_on_next(void)
+{
+	EXPECT(&exact, "c % % r f @0 % l m", "m:g h", SPLICE_EXACT, "c % % g^ h^");
+	EXPECT(&exact, "% r f @0 % y k @3 % m", "m:g h/k l", SPLICE_EXACT, "% g^ h^ y k! l^");
+	/* In a hook that the function itself calls, it is that one which runs. */
+	EXPECT(&exact, "% r f @0 % l m", "m:f g", SPLICE_EXACT, "% r f! g^");
+}
+
+/* A box that waits has ended its run, and returns through the function that ran it. */
+static void functions_on_their_way_out_are_calls_of_the_run_around(void)
+{
+	EXPECT(&exact, "% r f @1 % s g @0 % y k @3 % m", "k l", SPLICE_EXACT, "% r f s g y k! l^");
+	EXPECT(&exact, "x z @0 % m", "f g", SPLICE_MISMATCH, "x z! g^");
+}
+
 static void a_cut_stack_gets_the_whole_chain(void)
 {
 	EXPECT_CUT(&exact, "x y", "f g", SPLICE_CUT, "x y f^ g^");
@@ -417,6 +440,9 @@ int main(void)
 	RUN(Trace_EndsWithTheRootOfTheOutermostChain);
 	RUN(Diagnostics_TellTheWorst);
 	RUN(Diagnostics_OfAnExactSpliceAreNone);
+	RUN(a_dispatch_inside_of_boxes_takes_no_anchor_of_theirs);
+	RUN(between_two_boxes_is_what_goes_on_next);
+	RUN(functions_on_their_way_out_are_calls_of_the_run_around);
 	RUN(a_cut_stack_gets_the_whole_chain);
 	RUN(a_sample_without_native_frames_is_its_chains);
 	RUN(a_function_that_awaits_itself_is_not_mistaken);
