@@ -34,11 +34,26 @@ static void say_share(uint64_t part, uint64_t all)
 	fprintf(stderr, "%" PRIu64 ".%" PRIu64 " %%", tenths / 10, tenths % 10);
 }
 
-/* One more kind of samples, if there are any. */
-static void say_some(uint64_t count, const char *what)
+/* One more kind of samples, if there are any; `before` is what comes before the next. */
+static void say_some(const char **before, uint64_t count, const char *what)
 {
-	if (count)
-		fprintf(stderr, ", %s %s", say_count(count).text, what);
+	if (!count)
+		return;
+	fprintf(stderr, "%s%s %s", *before, say_count(count).text, what);
+	*before = ", ";
+}
+
+/* Those that are not among the samples of the output. */
+static void say_others(const struct splicing_result *result)
+{
+	const char *before = "unweave: besides these there are ";
+
+	say_some(&before, result->others, "of other processes");
+	say_some(&before, result->outside, "from before or after the trace");
+	say_some(&before, result->damaged, "damaged");
+	say_some(&before, result->lost, "lost by perf");
+	if (before[0] == ',')
+		fputc('\n', stderr);
 }
 
 static void say_hints(const struct splicing_result *result)
@@ -70,18 +85,15 @@ static void summarise(const char *output, const struct splicing_result *result)
 		say_share(exact(result), tasks);
 		fputs(" spliced exactly)", stderr);
 	}
-	fprintf(stderr, ", %s outside of any\n",
+	fprintf(stderr, ", %s outside of any",
 		say_count(result->samples - tasks - result->in_losses).text);
-	if (result->in_losses || result->others || result->outside || result->damaged ||
-	    result->lost) {
-		fprintf(stderr, "unweave: besides");
-		say_some(result->others, "of other processes");
-		say_some(result->outside, "before or after the trace");
-		say_some(result->in_losses, "where events are missing");
-		say_some(result->damaged, "damaged");
-		say_some(result->lost, "lost by perf");
-		fputc('\n', stderr);
-	}
+	if (result->in_losses)
+		fprintf(stderr, ", %s where events are missing", say_count(result->in_losses).text);
+	fputc('\n', stderr);
+	say_others(result);
+	if (result->torn)
+		fputs("unweave: the perf.data ends early: perf was killed, or its disk was full\n",
+		      stderr);
 	if (result->replaced)
 		fputs("unweave: the samples that the trace had are not in it\n", stderr);
 	say_hints(result);

@@ -16,10 +16,6 @@
 #define NODES_MOST (1u << 26) /* frames of distinct stacks */
 #define MODULES_MOST 65536u
 
-DEFINE_FREEP(struct perf_file, perf_free)
-DEFINE_FREEP(struct symbols, symbols_free)
-DEFINE_FREEP(struct foreign_walker, foreign_walker_free)
-
 /* One reading of a file. */
 struct reading {
 	struct foreign *foreign;
@@ -246,6 +242,7 @@ static int read_mappings(struct reading *reading, struct diag *diag)
 			return r == -ENOMEM ? no_memory(diag) : r;
 	}
 	reading->foreign->damaged = perf_damaged(reading->file);
+	reading->foreign->torn = perf_torn(reading->file);
 	if (r == PERF_END && !reading->attr_chosen)
 		return diag_set(diag, -ENODATA, "has no samples");
 	return r < 0 ? r : 0;

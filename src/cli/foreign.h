@@ -56,6 +56,7 @@ struct foreign {
 	uint64_t outside;     /* ... of this one, before or after the trace */
 	uint64_t damaged;     /* ... that make no sense */
 	uint64_t lost;        /* that perf had no room for */
+	bool torn;            /* the file ends early */
 };
 
 /*

@@ -16,8 +16,6 @@
 
 #define MODULES_A_BLOCK 1024u
 
-DEFINE_FREEP(struct reader, reader_free)
-DEFINE_FREEP(struct follow, follow_free)
 DEFINE_FREEP(struct writer, writer_free)
 DEFINE_FREEP(struct samples_writer, samples_writer_free)
 DEFINE_FREEP(struct compressor, compressor_free)
@@ -372,6 +370,7 @@ static void note_foreign(struct splicing_result *result, const struct foreign *f
 	result->outside = foreign->outside;
 	result->damaged = foreign->damaged;
 	result->lost = foreign->lost;
+	result->torn = foreign->torn;
 	result->walk = foreign->walk;
 }
 

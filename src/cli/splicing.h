@@ -3,6 +3,7 @@
 #ifndef CLI_SPLICING_H
 #define CLI_SPLICING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/foreign.h"
@@ -24,6 +25,7 @@ struct splicing_result {
 	uint64_t outside;       /* ... before or after the trace */
 	uint64_t damaged;       /* ... that make no sense */
 	uint64_t lost;          /* ... that perf had no room for */
+	bool torn;              /* perf did not come to the end of its file */
 	enum foreign_walk walk; /* how their stacks were had */
 	bool without_stacks;    /* the trace has no chains: it was recorded with less detail */
 	bool without_anchors;   /* the trace does not say where they are */

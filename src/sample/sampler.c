@@ -329,10 +329,11 @@ static int put(struct sampler *sampler, const struct thread *thread, const struc
 	for (uint32_t i = 0; i < taken->run_count; i++) {
 		const struct take_run *run = &taken->runs[i];
 
-		segments[i] =
-			(struct samples_segment){.task = run->task,
-						 .chain = {run->addresses, run->states, run->count},
-						 .cut = run->cut};
+		segments[i] = (struct samples_segment){.task = run->task,
+						       .chain = {.addresses = run->addresses,
+								 .states = run->states,
+								 .count = run->count},
+						       .cut = run->cut};
 		input.flags |= run->cut ? SAMPLE_CHAIN_CUT : 0;
 		for (uint32_t f = 0; f < run->count; f++)
 			modules_note(&sampler->modules, run->addresses[f]);

@@ -82,20 +82,23 @@ static void make(struct made *one, uint64_t ticks)
 static int put(struct samples_writer *writer, const struct made *one)
 {
 	struct samples_segment segments[3];
-	struct samples_input input = {.ticks = one->ticks,
-				      .weight = one->weight,
-				      .tid = one->tid,
-				      .flags = one->flags,
-				      .thread_name = "worker",
-				      .native = {one->native, NULL, one->native_count},
-				      .segments = segments,
-				      .segment_count = one->run_count};
+	struct samples_input input = {
+		.ticks = one->ticks,
+		.weight = one->weight,
+		.tid = one->tid,
+		.flags = one->flags,
+		.thread_name = "worker",
+		.native = {.addresses = one->native, .count = one->native_count},
+		.segments = segments,
+		.segment_count = one->run_count};
 
 	for (uint32_t r = 0; r < one->run_count; r++)
-		segments[r] = (struct samples_segment){
-			.task = one->runs[r].task,
-			.chain = {one->runs[r].addresses, one->runs[r].states, one->runs[r].count},
-			.cut = one->runs[r].cut};
+		segments[r] =
+			(struct samples_segment){.task = one->runs[r].task,
+						 .chain = {.addresses = one->runs[r].addresses,
+							   .states = one->runs[r].states,
+							   .count = one->runs[r].count},
+						 .cut = one->runs[r].cut};
 	return samples_writer_put(writer, &input);
 }
 
@@ -177,7 +180,8 @@ static void a_sample_with_too_many_frames_is_refused_and_the_next_taken(void)
 {
 	static uint64_t addresses[SAMPLES_FRAMES_MAX + 1];
 	struct samples_writer *writer = NULL;
-	struct samples_input input = {.native = {addresses, NULL, SAMPLES_FRAMES_MAX + 1}};
+	struct samples_input input = {
+		.native = {.addresses = addresses, .count = SAMPLES_FRAMES_MAX + 1}};
 
 	forget_blocks();
 	for (uint32_t i = 0; i <= SAMPLES_FRAMES_MAX; i++)

@@ -349,8 +349,7 @@ static void add_run(char *native, char *chains, char *words, bool last)
 	for (uint32_t i = 0; i < depth; i++) {
 		uint32_t function = below(26);
 
-		if (chains[strlen(chains) - 1] != ':' && *chains &&
-		    chains[strlen(chains) - 1] != '/')
+		if (i)
 			strcat(chains, " ");
 		sprintf(chains + strlen(chains), "%c", (char)('a' + function));
 		if (!i)
