@@ -54,6 +54,7 @@ void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
 		slot = chains_find(chains, task);
 	}
 	*slot = (struct chain_slot){.task = task, .stack = stack};
+	chains->last = NULL;
 	chains->count++;
 }
 
@@ -61,6 +62,7 @@ void chains_clear(struct chains *chains)
 {
 	memset(chains->slots, 0, ((size_t)chains->mask + 1) * sizeof(*chains->slots));
 	chains->count = 0;
+	chains->last = NULL;
 }
 
 /* Closes the gap, so that no search ends early at it. */
@@ -71,6 +73,7 @@ void chains_remove(struct chains *chains, uint64_t task)
 
 	if (!chains->slots[gap].task)
 		return;
+	chains->last = NULL;
 	for (;;) {
 		uint32_t home;
 

@@ -23,6 +23,7 @@ struct chains {
 	unsigned shift; /* 64 - log2 of their number */
 	uint32_t count;
 	uint32_t limit;
+	struct chain_slot *last; /* that chains_again() is to find; NULL: none */
 };
 
 /* Returns -ENOMEM. */
@@ -50,6 +51,14 @@ static inline struct chain_slot *chains_find(const struct chains *chains, uint64
 	while (chains->slots[at].task && chains->slots[at].task != task)
 		at = (at + 1) & chains->mask;
 	return &chains->slots[at];
+}
+
+/* The same for a task that was noted as `last`: one that runs is looked for at both ends. */
+static inline struct chain_slot *chains_again(const struct chains *chains, uint64_t task)
+{
+	struct chain_slot *last = chains->last;
+
+	return __builtin_expect(last && last->task == task, 1) ? last : chains_find(chains, task);
 }
 
 /* Adds a task that was not found. Where there is no room its chain is simply not known. */

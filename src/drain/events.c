@@ -247,7 +247,7 @@ static const struct unweave_frame *change_chain(struct stream_shop *shop, struct
 static inline const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
 						       const struct record *record)
 {
-	struct chain_slot *slot = chains_find(&shop->chains, task);
+	struct chain_slot *slot = chains_again(&shop->chains, task);
 
 	return record->stack ? change_chain(shop, slot, task, record) : slot->stack;
 }
@@ -363,6 +363,7 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		break;
 	case RECORD_RESUME:
 		fill(event, UNWEAVE_EVENT_RESUME, task);
+		shop->chains.last = chains_find(&shop->chains, task);
 		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
 		push(stream, task);
 		break;

@@ -175,7 +175,7 @@ static void write_other(struct encoder *encoder, uint64_t delta, const struct un
 static const struct unweave_frame *tell_left(struct encoder *encoder)
 {
 	uint64_t task = encoder->nest[encoder->depth - 1];
-	struct mention *mention = mentions_find(&encoder->told.tasks, task);
+	struct mention *mention = mentions_again(&encoder->told.tasks, task);
 	const struct unweave_frame *was = mention->chain;
 
 	mention->chain = encoder->left;
@@ -189,8 +189,10 @@ static void write_resume(struct encoder *encoder, uint64_t delta, bool first,
 	const struct unweave_frame *was = first ? tell_left(encoder) : NULL;
 	bool moved = first && was != encoder->left;
 	unsigned code = !first ? CODE_RESUME : moved ? CODE_SWITCH_STACK : CODE_SWITCH;
-	const struct mention *mention = mentions_find(&encoder->told.tasks, event->task);
+	struct mention *mention = mentions_find(&encoder->told.tasks, event->task);
 	bool known = mention && mention->chain == event->stack;
+
+	encoder->told.tasks.last = mention;
 
 	if (!known)
 		code += first ? CODE_SWITCH_TO - CODE_SWITCH : CODE_RESUME_TO - CODE_RESUME;

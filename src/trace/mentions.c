@@ -64,6 +64,7 @@ struct mention *mentions_add(struct mentions *mentions, uint64_t task)
 		return NULL;
 	if (mentions->count >= slot_count(mentions) / 4 * 3 && grow(mentions) < 0)
 		return NULL;
+	mentions->last = NULL;
 	slot = free_slot(mentions, task);
 	*slot = (struct mention){
 		.task = task, .index = mentions->count++, .epoch = mentions->epoch};
@@ -73,6 +74,7 @@ struct mention *mentions_add(struct mentions *mentions, uint64_t task)
 void mentions_clear(struct mentions *mentions)
 {
 	mentions->count = 0;
+	mentions->last = NULL;
 	if (++mentions->epoch == 0) {
 		memset(mentions->slots, 0, slot_count(mentions) * sizeof(*mentions->slots));
 		mentions->epoch = 1;

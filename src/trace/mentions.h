@@ -26,7 +26,8 @@ struct mentions {
 	unsigned shift;        /* 64 - log2 of their number */
 	uint32_t count;
 	uint32_t limit;
-	uint32_t epoch; /* never 0, so that zeroed slots are empty */
+	uint32_t epoch;       /* never 0, so that zeroed slots are empty */
+	struct mention *last; /* that mentions_again() is to find; NULL: none */
 };
 
 /* Returns -ENOMEM. */
@@ -43,6 +44,15 @@ static inline struct mention *mentions_find(const struct mentions *mentions, uin
 		if (mentions->slots[at].task == task)
 			return &mentions->slots[at];
 	return NULL;
+}
+
+/* The same for a task that was noted as `last`, as the one that runs is. */
+static inline struct mention *mentions_again(const struct mentions *mentions, uint64_t task)
+{
+	struct mention *last = mentions->last;
+
+	return __builtin_expect(last && last->task == task, 1) ? last
+							       : mentions_find(mentions, task);
 }
 
 /* For a task that will be looked for soon. */
