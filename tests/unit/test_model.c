@@ -600,14 +600,14 @@ static void put_sample(struct samples_writer *writer, uint64_t time, uint32_t ti
 		       uint64_t leaf, uint32_t flags)
 {
 	uint64_t native[] = {leaf, 0x9000}, chain[] = {leaf, 0x7000};
-	struct samples_segment segment = {.task = task, .chain = {chain, NULL, 2}};
+	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 2}};
 	struct samples_input input = {
 		.ticks = time,
 		.weight = 10,
 		.tid = tid,
 		.flags = flags,
 		.thread_name = "",
-		.native = {native, NULL, 2},
+		.native = {.addresses = native, .count = 2},
 		.segments = &segment,
 		.segment_count = task != 0,
 	};

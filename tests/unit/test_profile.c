@@ -68,13 +68,13 @@ static void put(struct encoder *to, uint16_t kind, uint64_t time, uint64_t task,
 static void put_sample(struct samples_writer *writer, uint64_t time, uint64_t task, uint64_t weight)
 {
 	uint64_t native[] = {HASH, HANDLE}, chain[] = {HANDLE, SERVE};
-	struct samples_segment segment = {.task = task, .chain = {chain, NULL, 2}};
+	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 2}};
 	struct samples_input input = {
 		.ticks = time,
 		.weight = weight,
 		.tid = 4242,
 		.thread_name = "",
-		.native = {native, NULL, 2},
+		.native = {.addresses = native, .count = 2},
 		.segments = &segment,
 		.segment_count = task != 0,
 	};
