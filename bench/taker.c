@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "drain/attach.h"
+#include "drain/find.h"
 #include "drain/recorder.h"
 #include "trace/compress.h"
 
@@ -24,7 +24,7 @@ static int open_recorder(struct recorder **ret, struct taker *taker, struct atta
 		.compress_data = compressor,
 		.detail = UNWEAVE_DETAIL_FULL,
 	};
-	int r = attach_pid(attachment, (uint32_t)getppid(), diag);
+	int r = find_pid(attachment, (uint32_t)getppid(), diag);
 
 	if (r >= 0)
 		r = attach_lock(attachment, diag);

@@ -216,7 +216,7 @@ struct arena_control {
 
 	/* Written by the program's threads. */
 	alignas(64) _Atomic uint32_t life; /* enum arena_life */
-	_Atomic uint32_t armed; /* the program began to record for a recorder that is to come */
+	_Atomic uint32_t armed; /* it began to record for a recorder that is to come: its pid */
 	_Atomic uint32_t lines_used; /* lines ever used; those beyond were never */
 	_Atomic uint32_t next_serial;
 	_Atomic uint32_t muted;      /* hooks called by a listener, which do nothing */

@@ -16,7 +16,11 @@
 #define ARENA_MEMFD_NAME "unweave-arena"
 #define ARENA_IMAGES_MAX 8
 
-/* PID:KEYWORDS:POLICY:CHUNKS, in decimal: that process begins to record by itself. */
+/*
+ * PID:KEYWORDS:POLICY:CHUNKS:RECORDER:FD:COOKIE, in decimal: that process begins to record by
+ * itself, and whichever inherits the variable if there is room on the recorder's board
+ * (arena/board.h). The last three may be missing.
+ */
 #define ARENA_ARM_VARIABLE "UNWEAVE_ARM"
 
 #endif /* ARENA_WHERE_H */

@@ -10,7 +10,21 @@
 
 #define DEFAULT_OUTPUT "trace.unw"
 
-enum { OUTPUT = 1, PID, DETAIL, RATE, WALL, TIMERS, NO_SYMBOLS, POLICY, BUFFER, DURATION, QUIET };
+enum {
+	OUTPUT = 1,
+	PID,
+	DETAIL,
+	RATE,
+	WALL,
+	TIMERS,
+	NO_SYMBOLS,
+	POLICY,
+	BUFFER,
+	DURATION,
+	SIZE,
+	NO_CHILDREN,
+	QUIET
+};
 
 static const struct option_entry entries[] = {
 	{OUTPUT, 'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given"},
@@ -24,6 +38,8 @@ static const struct option_entry entries[] = {
 	{POLICY, 0, "policy", "POLICY", "when buffers are full: drop, overwrite or block"},
 	{BUFFER, 0, "buffer", "BYTES", "memory for the program's buffers, such as 32M"},
 	{DURATION, 0, "duration", "SECONDS", "stop after so long; the program goes on"},
+	{SIZE, 0, "size", "BYTES", "stop when a trace is so large, such as 100M"},
+	{NO_CHILDREN, 0, "no-children", NULL, "the command alone, not what it starts"},
 	{QUIET, 'q', "quiet", NULL, "no words about what was recorded"},
 	{0},
 };
@@ -120,6 +136,13 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 	case DURATION:
 		if (!read_seconds(options->value, &plan->duration_ns))
 			return options_bad_value(options, "a number of seconds");
+		return EXIT_OK;
+	case SIZE:
+		if (!read_bytes(options->value, &plan->size_bytes) || !plan->size_bytes)
+			return options_bad_value(options, "a size such as 100M");
+		return EXIT_OK;
+	case NO_CHILDREN:
+		plan->no_children = true;
 		return EXIT_OK;
 	default:
 		plan->quiet = true;

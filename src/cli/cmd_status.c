@@ -5,7 +5,7 @@
 
 #include "cli/cmd.h"
 #include "cli/say.h"
-#include "drain/attach.h"
+#include "drain/find.h"
 #include "util/cleanup.h"
 #include "view/json.h"
 
@@ -140,7 +140,7 @@ static int status_of(const char *operand, bool as_json)
 		say_error(NULL, "status: '%s' is not a process id", operand);
 		return EXIT_USAGE;
 	}
-	if (attach_pid(&attachment, (uint32_t)pid, &diag) < 0) {
+	if (find_pid(&attachment, (uint32_t)pid, &diag) < 0) {
 		say_diag(NULL, &diag);
 		return EXIT_FAILED;
 	}

@@ -17,10 +17,12 @@ struct record_plan {
 	enum unweave_policy policy;
 	uint64_t buffer_bytes; /* 0: the default */
 	uint64_t duration_ns;  /* 0: until the program ends, or Ctrl-C */
+	uint64_t size_bytes;   /* of a trace, that ends it; 0: none */
 	uint32_t hz;           /* samples a second of each thread; 0: none */
 	bool wall;             /* samples by the wall clock */
 	bool timers;           /* no perf events */
 	bool no_symbols;       /* names are left to who reads the trace */
+	bool no_children;      /* only the command itself */
 	bool quiet;            /* no words about what was recorded */
 };
 

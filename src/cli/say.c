@@ -146,6 +146,19 @@ struct say_number say_duration(uint64_t ns)
 	return result;
 }
 
+struct say_number say_bytes(uint64_t bytes)
+{
+	struct say_number size;
+
+	if (bytes < 10000)
+		snprintf(size.text, sizeof(size.text), "%" PRIu64 " B", bytes);
+	else if (bytes < 10000000)
+		snprintf(size.text, sizeof(size.text), "%.1f kB", (double)bytes / 1e3);
+	else
+		snprintf(size.text, sizeof(size.text), "%.1f MB", (double)bytes / 1e6);
+	return size;
+}
+
 /* Whether a terminal might obey the character: C0, DEL, and the C1 of 0x80 to 0x9f. */
 static bool is_control(const char *text, size_t length)
 {

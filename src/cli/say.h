@@ -37,6 +37,9 @@ struct say_number say_count(uint64_t number);
 /* A duration that people can read: 1.234 s, 56.7 ms. */
 struct say_number say_duration(uint64_t ns);
 
+/* A size that people can read: 93.4 kB. */
+struct say_number say_bytes(uint64_t bytes);
+
 /*
  * Text from a trace: whatever a terminal might obey is shown as \xNN instead.
  * Returns how many characters that took.

@@ -54,7 +54,7 @@ static int check(struct attachment *attachment, struct diag *diag)
 
 int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag)
 {
-	struct attachment attachment = {.fd = fd};
+	struct attachment attachment = {.fd = fd, .directory = -1};
 	struct stat st;
 	int r;
 
@@ -86,9 +86,8 @@ int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *dia
 	return 0;
 }
 
-/* Field 22 of /proc/PID/stat: a number that is given again has another start. 0: no such process.
- */
-static uint64_t started_at(uint32_t pid)
+/* Field 22 of /proc/PID/stat. */
+uint64_t attach_started_at(uint32_t pid)
 {
 	char path[32], line[1024];
 	cleanup(close_fd) int fd = -1;
@@ -112,54 +111,6 @@ static uint64_t started_at(uint32_t pid)
 			return 0;
 	}
 	return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
-/* Whether the arena is of an image that exec has replaced. */
-static bool is_replaced(DIR *entries, const char *name)
-{
-	cleanup(close_fd) int fd = openat(dirfd(entries), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	uint32_t life = ARENA_LIVING;
-
-	return fd >= 0 &&
-	       pread(fd, &life, sizeof(life), offsetof(struct arena_control, life)) ==
-		       sizeof(life) &&
-	       life == ARENA_REPLACED;
-}
-
-/*
- * The present image of the process in the user's directory: the only one of
- * PID-STARTED-N that was not replaced. Of a process that is no more, what comes
- * last by name.
- */
-static int open_file(uint32_t pid, uint32_t uid, char *path, size_t size)
-{
-	const char *base = getenv(ARENA_BASE_VARIABLE);
-	char directory[200], prefix[64], best[64] = "";
-	uint64_t started = started_at(pid);
-	struct dirent *entry;
-	DIR *entries;
-	int fd;
-
-	snprintf(directory, sizeof(directory), "%s/" ARENA_DIRECTORY_PREFIX "%u",
-		 base ? base : ARENA_BASE, uid);
-	if (started)
-		snprintf(prefix, sizeof(prefix), "%u-%" PRIu64 "-", pid, started);
-	else
-		snprintf(prefix, sizeof(prefix), "%u-", pid);
-	entries = opendir(directory);
-	if (!entries)
-		return -errno;
-	while ((entry = readdir(entries)))
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-		    strcmp(entry->d_name, best) > 0 && strlen(entry->d_name) < sizeof(best) &&
-		    !is_replaced(entries, entry->d_name))
-			strcpy(best, entry->d_name);
-	closedir(entries);
-	if (!best[0])
-		return -ENOENT;
-	snprintf(path, size, "%s/%s", directory, best);
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
 }
 
 /* A memfd is found among the descriptors of the process, or among its mappings if it closed that.
@@ -187,7 +138,7 @@ static int open_memfd_in(const char *directory)
 	return fd;
 }
 
-static int open_memfd(uint32_t pid)
+int attach_open_memfd(uint32_t pid)
 {
 	char path[64];
 	int fd;
@@ -203,8 +154,11 @@ static int open_memfd(uint32_t pid)
 int attach_own(struct attachment *ret, struct arena_control *control, const char *path,
 	       struct diag *diag)
 {
-	struct attachment attachment = {
-		.control = control, .bytes = control->bytes, .own = true, .fd = -1};
+	struct attachment attachment = {.control = control,
+					.bytes = control->bytes,
+					.own = true,
+					.fd = -1,
+					.directory = -1};
 	struct stat st;
 	int r;
 
@@ -215,7 +169,7 @@ int attach_own(struct attachment *ret, struct arena_control *control, const char
 			return diag_set(diag, -errno, "the arena cannot be opened again: %m");
 	} else if (control->place == ARENA_PLACE_MEMFD) {
 		/* To be locked against others, who find it there too. */
-		attachment.fd = open_memfd((uint32_t)getpid());
+		attachment.fd = attach_open_memfd((uint32_t)getpid());
 	}
 	if (attachment.fd >= 0 && fstat(attachment.fd, &st) == 0) {
 		attachment.device = st.st_dev;
@@ -227,65 +181,6 @@ int attach_own(struct attachment *ret, struct arena_control *control, const char
 	else
 		*ret = attachment;
 	return r;
-}
-
-static int say_why_not(uint32_t pid, bool exists, int error, struct diag *diag)
-{
-	if (error == -EACCES || error == -EPERM) {
-		diag_set(diag, 0, "process %u belongs to another user", pid);
-		return diag_hint(diag, -EACCES, "run unweave as that user, or as root");
-	}
-	if (!exists)
-		return diag_set(diag, -ESRCH, "there is no process %u, and it left nothing", pid);
-	diag_set(diag, 0,
-		 "process %u has no arena: it does not carry libunweave, or called no hook", pid);
-	return diag_hint(diag, -ENOENT, "`unweave_status()` in the program says why");
-}
-
-/* Whether the program lives in another pid namespace, and calls itself by another number. */
-static bool is_foreign(const struct attachment *attachment)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 &&
-	       st.st_ino != attachment->control->pid_namespace;
-}
-
-int attach_pid(struct attachment *ret, uint32_t pid, struct diag *diag)
-{
-	struct attachment attachment;
-	char path[256], proc[32];
-	struct stat st;
-	bool exists;
-	int fd = -ENOENT;
-	int r;
-
-	snprintf(proc, sizeof(proc), "/proc/%u", pid);
-	exists = stat(proc, &st) == 0;
-	if (exists)
-		fd = open_file(pid, st.st_uid, path, sizeof(path));
-	if (fd < 0 && (!exists || st.st_uid != geteuid()))
-		fd = open_file(pid, geteuid(), path, sizeof(path));
-	if (fd < 0 && exists) {
-		int memfd = open_memfd(pid);
-
-		path[0] = '\0';
-		fd = memfd == -ENOENT ? fd : memfd;
-	}
-	if (fd < 0)
-		return say_why_not(pid, exists, fd, diag);
-	r = attach_fd(&attachment, fd, path, diag);
-	if (r < 0)
-		return r;
-	attachment.foreign = is_foreign(&attachment);
-	/* A child of fork() has what is left of its parent's among its own. */
-	if (attachment.pid != pid && !attachment.foreign) {
-		attach_fini(&attachment);
-		return say_why_not(pid, exists, -ENOENT, diag);
-	}
-	attachment.pid = pid;
-	*ret = attachment;
-	return 0;
 }
 
 int attach_lock(struct attachment *attachment, struct diag *diag)
@@ -311,7 +206,9 @@ void attach_fini(struct attachment *attachment)
 	if (attachment->control && attachment->fd >= 0 && fstat(attachment->fd, &st) == 0 &&
 	    st.st_dev == attachment->device && st.st_ino == attachment->inode)
 		close(attachment->fd);
-	*attachment = (struct attachment){.fd = -1};
+	if (attachment->control && attachment->directory >= 0)
+		close(attachment->directory);
+	*attachment = (struct attachment){.fd = -1, .directory = -1};
 }
 
 /*
@@ -367,7 +264,7 @@ bool attach_is_alive(const struct attachment *attachment)
 	/* In a chroot without /proc it could not find out itself. */
 	if (!attachment->started)
 		return kill((pid_t)attachment->pid, 0) == 0 || errno != ESRCH;
-	return started_at(attachment->pid) == attachment->started;
+	return attach_started_at(attachment->pid) == attachment->started;
 }
 
 bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid)
@@ -379,6 +276,11 @@ bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid)
 
 void attach_remove(struct attachment *attachment)
 {
-	if (attachment->path[0])
+	const char *name = strrchr(attachment->path, '/');
+
+	/* What a dead process called its file is no path of ours. */
+	if (name && attachment->directory >= 0)
+		unlinkat(attachment->directory, name + 1, 0);
+	else if (name)
 		unlink(attachment->path);
 }

@@ -26,21 +26,15 @@ struct attachment {
 	uint32_t pid;
 	uint64_t started;
 	enum arena_clock clock;
-	int fd;       /* of the arena's file, locked; -1 for one of our own process */
-	dev_t device; /* with `inode`, what `fd` was opened on */
+	int fd;        /* of the arena's file, locked; -1 for one of our own process */
+	int directory; /* that the file is in; -1 if it has no name, or is our own */
+	dev_t device;  /* with `inode`, what `fd` was opened on */
 	ino_t inode;
 	bool own;          /* the arena is of this very process */
 	volatile bool cut; /* the file got smaller under us: see cli/guard.h */
 	bool foreign;      /* of another pid namespace: its threads' numbers mean nothing here */
 	char path[256];    /* of the arena's file; empty if it has no name */
 };
-
-/*
- * Maps the arena of process `pid`, living or dead. Returns -ENOENT if it has
- * none, -ESRCH if there is no such process either, -EACCES, -EBADMSG if it is
- * not an arena of this build's layout; `diag` says it in words.
- */
-int attach_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
 
 /* Maps the arena in the file that `fd` is; takes `fd` over. */
 int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag);
@@ -60,6 +54,12 @@ int attach_reserve(struct attachment *attachment, uint32_t chunks);
 
 /* The same for the ring of samples, all of it. Returns 0 or -errno. */
 int attach_reserve_ring(struct attachment *attachment);
+
+/* When the process began, as its arena says it; 0 if it is no more. A number is given again. */
+uint64_t attach_started_at(uint32_t pid);
+
+/* The arena of a process that has it in a memfd. Returns -ENOENT if it has not. */
+int attach_open_memfd(uint32_t pid);
 
 /* Whether the program is still there, in the image that made this arena. */
 bool attach_is_alive(const struct attachment *attachment);

@@ -497,7 +497,8 @@ int drain_stop(struct drain *drain)
 	/* Twice: a thread may have been inside a hook when the gate changed. */
 	for (int i = 0; i < 2 && r >= 0; i++) {
 		r = pass(drain, i == 1);
-		nanosleep(&grace, NULL);
+		if (!drain->program_ended)
+			nanosleep(&grace, NULL);
 	}
 	if (r >= 0)
 		r = drain_each(drain, settle, drain);

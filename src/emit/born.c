@@ -14,19 +14,18 @@
 #include <unistd.h>
 
 #include "arena/where.h"
+#include "emit/arm.h"
 #include "emit/place.h"
 #include "emit/sampler.h"
 #include "emit/table.h"
 #include "emit/text.h"
 
-#define FIRST_GATE(mode) (UINT64_C(1) << 8 | (mode))
-
 enum { UNBORN, IN_LABOUR, BORN, STILLBORN };
 
 struct emit_process emit_process;
 
-static struct unweave_priv_config unborn = {.gate = FIRST_GATE(ARENA_MODE_UNBORN)};
-static struct unweave_priv_config never = {.gate = FIRST_GATE(ARENA_MODE_OFF)};
+static struct unweave_priv_config unborn = {.gate = EMIT_FIRST_GATE(ARENA_MODE_UNBORN)};
+static struct unweave_priv_config never = {.gate = EMIT_FIRST_GATE(ARENA_MODE_OFF)};
 struct unweave_priv_config *unweave_priv_config = &unborn;
 
 static _Atomic int stage;
@@ -157,44 +156,6 @@ static void inherit(struct arena_control *control)
 	memset(&inherited, 0, sizeof(inherited));
 }
 
-/* The next number of PID:KEYWORDS:POLICY:CHUNKS. */
-static uint64_t next_number(const char **text)
-{
-	char *end;
-	uint64_t number = strtoull(*text, &end, 10);
-
-	*text = *end == ':' ? end + 1 : end;
-	return number;
-}
-
-/*
- * `unweave record -- CMD` lets the program begin at its first hook, and comes
- * after. Only the process that it started: its children have the variable too.
- */
-static void arm(struct arena_control *control)
-{
-	const char *order = secure_getenv(ARENA_ARM_VARIABLE);
-	struct arena_config *config = &control->config;
-	uint64_t keywords, chunks;
-
-	if (!order || next_number(&order) != (uint64_t)getpid())
-		return;
-	keywords = next_number(&order);
-	atomic_store(&config->policy, (uint32_t)next_number(&order));
-	chunks = next_number(&order);
-	if (chunks > control->chunks_max)
-		chunks = control->chunks_max;
-	if (arena_populate(emit_process.pool, chunks * ARENA_CHUNK_BYTES) < 0)
-		return;
-	atomic_store(&config->keywords, keywords);
-	atomic_store(&config->chunks, (uint32_t)chunks);
-	for (uint32_t i = 0; i < chunks; i++)
-		chunk_release(control, emit_process.pool, i);
-	atomic_store(&config->heartbeat, clock_monotonic());
-	atomic_store(&control->armed, 1);
-	config->hot.gate = FIRST_GATE(keywords ? ARENA_MODE_EVENTS : ARENA_MODE_SAMPLES);
-}
-
 static void fill_control(struct arena_control *control, const struct place *place)
 {
 	control->layout = ARENA_LAYOUT;
@@ -218,11 +179,12 @@ static void fill_control(struct arena_control *control, const struct place *plac
 	control->first_generation = 1;
 	place_program(control->program, sizeof(control->program));
 	memcpy(control->note, place->note, sizeof(control->note));
-	__atomic_store_n(&control->config.hot.gate, FIRST_GATE(ARENA_MODE_OFF), __ATOMIC_RELAXED);
+	__atomic_store_n(&control->config.hot.gate, EMIT_FIRST_GATE(ARENA_MODE_OFF),
+			 __ATOMIC_RELAXED);
 	inherit(control);
 	emit_table_init();
 	sampler_install(control);
-	arm(control);
+	arm_begin(control);
 	/* Pairs with the acquire of whoever attaches: all of the above is there. */
 	atomic_store_explicit(&control->magic, ARENA_MAGIC, memory_order_release);
 }

@@ -23,6 +23,9 @@
 
 #define emit_likely(condition) __builtin_expect(!!(condition), 1)
 #define emit_unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* The gate of a new arena's config. */
+#define EMIT_FIRST_GATE(mode) (UINT64_C(1) << 8 | (mode))
 #define EMIT_COLD __attribute__((noinline, cold))
 
 /* The writing end of a stream. */

@@ -240,7 +240,15 @@ static int create_file(struct place *place, int directory)
 	return fd;
 }
 
-/* Whether the file is the arena of a process of our pid namespace that is no more. */
+static bool is_gone(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/*
+ * Whether the file is the arena of a process of our pid namespace that is no more, and that no
+ * recorder is about to look at.
+ */
 static bool is_abandoned(int directory, const char *name, bool *ret_unfetched)
 {
 	struct {
@@ -259,7 +267,7 @@ static bool is_abandoned(int directory, const char *name, bool *ret_unfetched)
 	close(fd);
 	*ret_unfetched = owner.recorder || owner.armed;
 	return whole && owner.pid > 0 && owner.namespace == place_namespace() &&
-	       kill((pid_t)owner.pid, 0) < 0 && errno == ESRCH;
+	       is_gone(owner.pid) && (owner.armed <= 1 || is_gone(owner.armed));
 }
 
 /* A program that crashes again and again must not fill the memory with its remains. */

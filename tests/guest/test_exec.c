@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "drain/find.h"
 #include "hand.h"
 
 #define CHAIN UNWEAVE_MODEL_CHAIN
@@ -167,7 +168,7 @@ static int count_arenas(pid_t pid)
 static void attach(struct attachment *attachment, pid_t pid)
 {
 	struct diag diag = {0};
-	int r = attach_pid(attachment, (uint32_t)pid, &diag);
+	int r = find_pid(attachment, (uint32_t)pid, &diag);
 
 	if (r < 0)
 		printf("# %s\n", diag.text);
@@ -349,7 +350,7 @@ static void check_child(void)
 	CHECK_EQ(write(guest.to, "f", 1), 1);
 	CHECK_EQ(read(guest.from, &child, sizeof(child)), sizeof(child));
 	CHECK(hears(&guest, 'f'));
-	CHECK_EQ(attach_pid(&attachment, (uint32_t)child, NULL), -ENOENT);
+	CHECK_EQ(find_pid(&attachment, (uint32_t)child, NULL), -ENOENT);
 	kill(child, SIGKILL);
 	end_guest(&guest);
 }
@@ -371,10 +372,10 @@ static void a_process_without_an_arena_is_told_from_one_that_is_not_there(void)
 		pause();
 		_exit(0);
 	}
-	CHECK_EQ(attach_pid(&attachment, (uint32_t)child, &diag), -ENOENT);
+	CHECK_EQ(find_pid(&attachment, (uint32_t)child, &diag), -ENOENT);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	CHECK_EQ(attach_pid(&attachment, (uint32_t)child, &diag), -ESRCH);
+	CHECK_EQ(find_pid(&attachment, (uint32_t)child, &diag), -ESRCH);
 }
 
 int main(int argc, char **argv)

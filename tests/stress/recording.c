@@ -24,7 +24,7 @@ static int find(struct attachment *ret, pid_t program, struct diag *diag)
 	int r;
 
 	do {
-		r = attach_pid(ret, (uint32_t)program, diag);
+		r = find_pid(ret, (uint32_t)program, diag);
 		/* The file is there before it has its size and its magic. */
 		if (r != -ENOENT && r != -EBADMSG)
 			return r;
@@ -142,7 +142,7 @@ static bool is_recorded_by(pid_t program, pid_t recorder)
 	struct attachment attachment;
 	bool is;
 
-	if (attach_pid(&attachment, (uint32_t)program, NULL) < 0)
+	if (find_pid(&attachment, (uint32_t)program, NULL) < 0)
 		return false;
 	is = atomic_load(&attachment.control->session.pid) == (uint32_t)recorder;
 	attach_fini(&attachment);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "drain/find.h"
 #include "drain/recorder.h"
 
 /* The tool, for tests that are given it. NULL: none. */

@@ -272,7 +272,7 @@ static int attach_changed(void (*change)(int fd), struct diag *diag)
 
 	change(fd);
 	close(fd);
-	r = attach_pid(&attachment, (uint32_t)pid, diag);
+	r = find_pid(&attachment, (uint32_t)pid, diag);
 	if (r >= 0)
 		attach_fini(&attachment);
 	end(pid);
@@ -333,7 +333,7 @@ static void what_is_no_arena_is_refused_in_words(void)
 	CHECK_EQ(attach_changed(change_clock, &diag), -EBADMSG);
 	CHECK_EQ(attach_changed(cut_to_nothing, &diag), -EBADMSG);
 	CHECK_EQ(attach_changed(cut_before_pool, &diag), -EBADMSG);
-	CHECK_EQ(attach_pid(&(struct attachment){0}, 4000000, &diag), -ESRCH);
+	CHECK_EQ(find_pid(&(struct attachment){0}, 4000000, &diag), -ESRCH);
 }
 
 /* The tool stands it: without more ado the pages that are gone would end it by SIGBUS. */

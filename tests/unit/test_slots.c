@@ -6,7 +6,7 @@
 #include <sys/time.h>
 
 #include "collect.h"
-#include "drain/attach.h"
+#include "drain/find.h"
 #include "live.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -459,7 +459,7 @@ static void whoever_attaches_sees_the_tasks_from_before(void)
 		live_with_tasks(pipes[1]);
 	close(pipes[1]);
 	CHECK_EQ(read(pipes[0], tasks, sizeof(tasks)), sizeof(tasks));
-	CHECK_EQ(attach_pid(&attachment, (uint32_t)pid, &diag), 0);
+	CHECK_EQ(find_pid(&attachment, (uint32_t)pid, &diag), 0);
 	CHECK(table_find(&attachment.table, tasks[0], &entry));
 	CHECK_EQ(entry.waits, UNWEAVE_WAIT_TASK);
 	CHECK_EQ(entry.awaits, tasks[1]);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the arena of a process: in the user's directory, in its container's, or in a memfd. */
+#ifndef DRAIN_FIND_H
+#define DRAIN_FIND_H
+
+#include "drain/attach.h"
+
+/*
+ * Maps the arena of process `pid`, living or dead. Returns -ENOENT if it has
+ * none, -ESRCH if there is no such process either, -EACCES, -EBADMSG if it is
+ * not an arena of this build's layout; `diag` says it in words.
+ */
+int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
+
+/*
+ * Maps an arena of ours whose program began by itself for `recorder`, locks it
+ * and takes the order off it, so that it is found once. `pid`: that program only,
+ * 0 for any. -ENOENT if there is none.
+ */
+int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid);
+
+#endif /* DRAIN_FIND_H */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program to be recorded, which does what the verbs of its command line say:
+ *
+ *     work MS           runs tasks, for so much CPU time of each thread that works
+ *     sleep MS          and not the rest
+ *     threads N MS      works on so many threads at once
+ *     small N MS        the same on the smallest stacks that there are
+ *     alternate MS      works inside of a signal handler on an alternate stack
+ *     fork N            so many children, one after the other, run a task each
+ *     crowd N           so many children at once
+ *     leave MS          a child that works, and that nobody waits for
+ *     block             SIGURG, in this thread and those that it starts
+ *     handle            SIGURG, by a handler that counts
+ *     profile MS        works while SIGPROF comes, and counts it
+ *     middle            what follows happens in the middle of a run
+ *     segv, kill, exit STATUS, exec PROGRAM ARGUMENT...
+ *     say TEXT
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unweave.h"
+
+static volatile uint64_t sink;
+static volatile sig_atomic_t counted;
+static int work_ms;
+static volatile int *volatile nowhere;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static __attribute__((noinline)) void burn(void)
+{
+	for (unsigned i = 0; i < 20000; i++)
+		sink += i * i;
+}
+
+static void work(int ms)
+{
+	uint64_t end = cpu_ns() + (uint64_t)ms * 1000000;
+	uint64_t task = unweave_task_new(UNWEAVE_SITE("subject"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+
+	do {
+		unweave_task_resume(task);
+		burn();
+		unweave_task_suspend(task);
+	} while (cpu_ns() < end);
+	unweave_task_complete(task, UNWEAVE_OK);
+}
+
+static void sleep_ms(int ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+	while (nanosleep(&time, &time) < 0 && errno == EINTR)
+		;
+}
+
+static void *work_on_thread(void *data)
+{
+	(void)data;
+	work(work_ms);
+	return NULL;
+}
+
+static void threads(int count, int ms, size_t stack)
+{
+	pthread_t all[64];
+	pthread_attr_t attributes;
+
+	work_ms = ms;
+	pthread_attr_init(&attributes);
+	if (stack)
+		pthread_attr_setstacksize(&attributes, stack);
+	for (int i = 0; i < count && i < 64; i++)
+		if (pthread_create(&all[i], &attributes, work_on_thread, NULL) != 0)
+			exit(99);
+	for (int i = 0; i < count && i < 64; i++)
+		pthread_join(all[i], NULL);
+}
+
+static void on_alternate(int signal)
+{
+	(void)signal;
+	work(work_ms);
+}
+
+static void alternate(int ms)
+{
+	static char memory[32768];
+	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+	struct sigaction action = {.sa_handler = on_alternate, .sa_flags = SA_ONSTACK};
+
+	work_ms = ms;
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+}
+
+static void wait_for(int count)
+{
+	int status;
+
+	for (int i = 0; i < count; i++)
+		if (wait(&status) < 0 || status != 0)
+			exit(98);
+}
+
+static void children(int count, int at_once)
+{
+	for (int i = 0; i < count; i += at_once) {
+		for (int k = 0; k < at_once; k++)
+			if (fork() == 0) {
+				work(1);
+				_exit(0);
+			}
+		wait_for(at_once);
+	}
+}
+
+static void leave(int ms)
+{
+	if (fork() == 0) {
+		work(ms);
+		_exit(0);
+	}
+}
+
+static void count(int signal)
+{
+	(void)signal;
+	counted++;
+}
+
+static void profile(int ms)
+{
+	struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
+	struct itimerval time = {.it_interval = {.tv_usec = 10000}, .it_value = {.tv_usec = 10000}};
+
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &time, NULL);
+	work(ms);
+	memset(&time, 0, sizeof(time));
+	setitimer(ITIMER_PROF, &time, NULL);
+	/* The kernel's own tick bounds it; what we do must not. */
+	if (counted < ms / 10 / 4)
+		exit(97);
+}
+
+static void block(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGURG);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void handle(void)
+{
+	struct sigaction action = {.sa_handler = count};
+
+	sigaction(SIGURG, &action, NULL);
+}
+
+static void middle(void)
+{
+	unweave_task_resume(unweave_task_new(UNWEAVE_SITE("middle"), UNWEAVE_MODEL_CHAIN, 0, NULL));
+}
+
+static int number(char **argument)
+{
+	return argument[1] ? atoi(argument[1]) : 0;
+}
+
+/* Does the verb, and returns how many words it was. */
+static int obey(char **argument)
+{
+	const char *verb = argument[0];
+
+	if (strcmp(verb, "work") == 0)
+		work(number(argument));
+	else if (strcmp(verb, "sleep") == 0)
+		sleep_ms(number(argument));
+	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
+		return threads(number(argument), number(argument + 1),
+			       *verb == 's' ? (size_t)PTHREAD_STACK_MIN : 0),
+		       3;
+	else if (strcmp(verb, "alternate") == 0)
+		alternate(number(argument));
+	else if (strcmp(verb, "fork") == 0)
+		children(number(argument), 1);
+	else if (strcmp(verb, "crowd") == 0)
+		children(number(argument), number(argument));
+	else if (strcmp(verb, "leave") == 0)
+		leave(number(argument));
+	else if (strcmp(verb, "profile") == 0)
+		profile(number(argument));
+	else if (strcmp(verb, "exit") == 0)
+		exit(number(argument));
+	else if (strcmp(verb, "say") == 0)
+		puts(argument[1]), fflush(stdout);
+	else if (strcmp(verb, "exec") == 0)
+		execvp(argument[1], argument + 1), exit(96);
+	else if (strcmp(verb, "block") == 0)
+		return block(), 1;
+	else if (strcmp(verb, "handle") == 0)
+		return handle(), 1;
+	else if (strcmp(verb, "middle") == 0)
+		return middle(), 1;
+	else if (strcmp(verb, "segv") == 0)
+		*nowhere = 0;
+	else if (strcmp(verb, "kill") == 0)
+		kill(getpid(), SIGKILL);
+	else
+		exit(95);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	for (char **argument = argv + 1; *argument;)
+		argument += obey(argument);
+	return 0;
+}
