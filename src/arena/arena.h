@@ -168,6 +168,8 @@ struct arena_session {
 	_Atomic uint64_t reentries_told;
 };
 
+#define ARENA_TIMERS 16u /* orders that may wait at a time */
+
 /* Samples: who takes them, and how. The ring itself is elsewhere. */
 struct arena_sampler {
 	alignas(64) _Atomic uint64_t head; /* writers: words ever taken */
@@ -178,6 +180,11 @@ struct arena_sampler {
 	_Atomic uint32_t on;
 	_Atomic uint32_t session;   /* counts them: a timer of an earlier one ends itself */
 	_Atomic uint64_t period_ns; /* of timers */
+	/*
+	 * Threads that are to have a timer; 0: none. Signals of one number do not
+	 * queue up, so an order stays here until some thread that gets one takes it.
+	 */
+	_Atomic uint32_t timers[ARENA_TIMERS];
 };
 
 enum arena_refusal {

@@ -104,16 +104,11 @@ static inline uint64_t *ring_reserve(struct arena_control *control, uint64_t wor
 
 /*
  * What the recorder sends a thread, with the sampler's signal, as the value of
- * a queued signal: an order, and above it a thread id. Others are not for us.
+ * a queued signal. Others are not for us.
  */
 enum ring_order {
 	RING_ORDER_SAMPLE = 0x75770001, /* take a sample of yourself */
-	RING_ORDER_TIMER,               /* have that thread sampled by a timer */
+	RING_ORDER_TIMERS,              /* look for threads that are to have a timer */
 };
-
-static inline uint64_t ring_order(enum ring_order order, uint32_t tid)
-{
-	return (uint64_t)tid << 32 | order;
-}
 
 #endif /* ARENA_RING_H */

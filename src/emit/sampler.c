@@ -273,6 +273,20 @@ static void start_timer(struct arena_control *control, int signal, uint32_t tid)
 		syscall(SYS_timer_settime, id, 0, &time, NULL);
 }
 
+static void start_timers(struct arena_control *control, int signal)
+{
+	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
+		_Atomic uint32_t *order = &control->sampler.timers[i];
+		uint32_t tid = atomic_load_explicit(order, memory_order_relaxed);
+
+		/* One of those that see it gets it. */
+		if (tid)
+			tid = atomic_exchange_explicit(order, 0, memory_order_acq_rel);
+		if (tid)
+			start_timer(control, signal, tid);
+	}
+}
+
 /* A timer of a session that is over, or of a recorder that is gone, ends itself. */
 static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 {
@@ -292,9 +306,9 @@ static void obey(struct arena_control *control, int signal, const siginfo_t *inf
 {
 	uint64_t order = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 
-	if ((uint32_t)order == RING_ORDER_TIMER)
-		start_timer(control, signal, (uint32_t)(order >> 32));
-	else if ((uint32_t)order == RING_ORDER_SAMPLE)
+	if (order == RING_ORDER_TIMERS)
+		start_timers(control, signal);
+	else if (order == RING_ORDER_SAMPLE)
 		take_sample(control, context, thread_id(), 0, true);
 }
 
@@ -307,9 +321,12 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	if (!control || !emit_process.alive || !*emit_process.alive)
 		return;
 	if (info->si_code == SI_TIMER) {
-		if (timer_counts(control, info))
+		if (timer_counts(control, info)) {
 			take_sample(control, context, thread_id(),
 				    info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, false);
+			/* An order that came while this was pending has no signal of its own. */
+			start_timers(control, signal);
+		}
 	} else if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed)) {
 		if (info->si_code == SI_QUEUE)
 			obey(control, signal, info, context);

@@ -74,7 +74,7 @@ uint64_t clocks_counted(const struct thread *thread)
 	return count;
 }
 
-int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order, uint32_t subject)
+int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order)
 {
 	siginfo_t info;
 
@@ -83,7 +83,7 @@ int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order
 	info.si_code = SI_QUEUE;
 	info.si_pid = getpid();
 	info.si_uid = getuid();
-	info.si_value.sival_ptr = (void *)(uintptr_t)ring_order(order, subject);
+	info.si_value.sival_ptr = (void *)(uintptr_t)order;
 	if (syscall(SYS_rt_tgsigqueueinfo, threads->pid, tid, threads->signal, &info) < 0)
 		return -errno;
 	return 0;
@@ -114,7 +114,7 @@ void clocks_ask(struct threads *threads)
 			thread->slept++;
 			continue;
 		}
-		thread->asked = clocks_order(threads, thread->tid, RING_ORDER_SAMPLE, 0) == 0;
+		thread->asked = clocks_order(threads, thread->tid, RING_ORDER_SAMPLE) == 0;
 		thread->answers = true;
 	}
 }

@@ -29,8 +29,8 @@ int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool 
 /* CPU ns that a thread's event has counted; 0 if it has none. */
 uint64_t clocks_counted(const struct thread *thread);
 
-/* Sends thread `tid` an order, about `subject`, which is as the program numbers it. -errno. */
-int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order, uint32_t subject);
+/* Sends thread `tid` an order. -errno. */
+int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order);
 
 /*
  * By the wall clock: asks those threads for a sample that have run since the last

@@ -45,7 +45,7 @@ struct sampler {
 	uint64_t samples;
 	uint64_t unwritten;
 	uint32_t blocked;
-	uint32_t waiting; /* for a timer: no thread was seen running that could set it */
+	uint32_t waiting; /* for a timer: no thread that ran has set it yet */
 
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
@@ -189,6 +189,8 @@ static void begin(struct sampler *sampler)
 	take_start_over(sampler->take);
 	atomic_store(&arena->lost, 0);
 	atomic_store(&arena->period_ns, sampler->period_ns);
+	for (unsigned i = 0; i < ARENA_TIMERS; i++)
+		atomic_store(&arena->timers[i], 0);
 	atomic_fetch_add(&arena->session, 1);
 	atomic_store(&arena->on, 1);
 	choose_driver(sampler);
@@ -245,24 +247,43 @@ static const struct thread *find_running(const struct threads *threads)
 	return NULL;
 }
 
+/* Orders a timer for the thread. False if too many orders wait already. */
+static bool order_timer(struct sampler *sampler, const struct thread *thread)
+{
+	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
+		_Atomic uint32_t *order = &shared(sampler)->timers[i];
+
+		if (atomic_load(order) == 0) {
+			atomic_store(order, thread->inner);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Has a thread look for the orders that wait. Returns how many there are. */
+static uint32_t deliver_orders(struct sampler *sampler)
+{
+	const struct thread *runs = find_running(&sampler->threads);
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < ARENA_TIMERS; i++)
+		count += atomic_load(&shared(sampler)->timers[i]) != 0;
+	if (count && runs)
+		clocks_order(&sampler->threads, runs->tid, RING_ORDER_TIMERS);
+	return count;
+}
+
 /* What perf cannot do for a thread, such as one file too many, a timer can. */
 static void arm(struct sampler *sampler, struct thread *thread)
 {
 	struct threads *threads = &sampler->threads;
-	const struct thread *runs;
 	int r = -ENOTSUP;
 
 	if (sampler->driver == SAMPLER_PERF)
 		r = clocks_arm_perf(thread, threads->signal, sampler->period_ns,
 				    sampler->user_only);
-	if (r == 0 || r == -ESRCH) {
-		thread->armed = true;
-		return;
-	}
-	runs = find_running(threads);
-	if (runs)
-		thread->armed =
-			clocks_order(threads, runs->tid, RING_ORDER_TIMER, thread->inner) == 0;
+	thread->armed = r == 0 || r == -ESRCH || order_timer(sampler, thread);
 }
 
 static void look_after_threads(struct sampler *sampler)
@@ -284,6 +305,7 @@ static void look_after_threads(struct sampler *sampler)
 		arm(sampler, thread);
 		sampler->waiting += !thread->armed;
 	}
+	sampler->waiting += deliver_orders(sampler);
 }
 
 /* Threads change their masks; and a program may take our signal over. */

@@ -24,14 +24,15 @@ Tools = namedtuple("Tools", "unweave samples waits")
 CHANCE = 0.001
 FULL = os.environ.get("UNWEAVE_TRUTH") == "full"
 
-# Build, samples a second, threads, seconds of CPU time.
+# Build, threads, seconds of CPU time, how it is recorded.
 SHORT_RUNS = [
-    ("planted_O0", 999, 4, 1.0),
-    ("planted_O0_pointers", 999, 1, 1.0),
-    ("planted_O2", 999, 1, 1.0),
-    ("planted_O2", 99, 4, 1.5),
-    ("planted_O2_pointers", 4999, 4, 1.0),
-    ("planted_stripped", 4999, 1, 1.0),
+    ("planted_O0", 4, 1.0, "-F 999"),
+    ("planted_O0_pointers", 1, 1.0, "-F 999 --detail tasks"),
+    ("planted_O2", 1, 1.0, "-F 999"),
+    ("planted_O2", 4, 1.5, "-F 99"),
+    ("planted_O2", 4, 0.7, "-F 999 --timers"),
+    ("planted_O2_pointers", 4, 1.0, "-F 4999"),
+    ("planted_stripped", 1, 1.0, "-F 4999"),
 ]
 
 
@@ -77,26 +78,27 @@ def describe(samples):
 
 
 def check_planted(tap, tools, program, run, chance, folder):
-    name, rate, threads, cpu = run
-    title = f"{name} at {rate} Hz on {threads} {'thread' if threads == 1 else 'threads'}"
+    name, threads, cpu, how = run
+    title = f"{name} on {threads} {'thread' if threads == 1 else 'threads'}, {how}"
     trace, answer = folder / "planted.unw", folder / "planted.json"
     if os.environ.get("UNWEAVE_TRUTH_KEEP"):
-        trace = folder / f"{name}_{rate}_{threads}.unw"
+        trace = folder / f"{name}_{threads}_{how.replace(' ', '')}.unw"
         answer = trace.with_suffix(".json")
     command = [program, "--threads", str(threads), "--cpu", str(cpu), answer]
-    wrong = record(tools.unweave, trace, ["-F", str(rate)], command)
+    wrong = record(tools.unweave, trace, how.split(), command)
     tap.check(f"{title}: it is recorded", wrong)
     if wrong:
         return
-    planted = account.places(json.loads(answer.read_text()))
+    truth = json.loads(answer.read_text())
+    planted = account.places(truth)
     found = reading.Trace(tools.samples, trace)
     samples = found.samples
-    hit = sum(account.hits(samples).values())
-    few = hit < 0.5 * rate * cpu
+    # What comes before the sampler knows of a thread is missing; a busy machine makes it more.
+    share = found.cpu / sum(place["ns"] for place in truth["places"])
     tap.check(
-        f"{title}: there are as many samples as the rate asks for",
-        [f"{hit} samples in {cpu} s"] if few else [],
-        f" ({account.count(samples)})",
+        f"{title}: the samples stand for the CPU time that was used",
+        [] if 0.75 < share < 1.1 else [f"{share:.1%} of it"],
+        f" ({account.count(samples)} samples, {share:.1%})",
     )
     tap.check(f"{title}: no sample has a wrong task", describe(account.wrong_tasks(samples, planted)))
     tap.check(f"{title}: every stack is the planted one", describe(account.wrong_stacks(samples, planted)))
@@ -159,7 +161,12 @@ def check_waits(tap, tools, threads, seconds, folder):
 def runs(programs):
     if not FULL:
         return SHORT_RUNS
-    return [(name, rate, threads, 5.0) for name in programs for rate in (99, 999, 4999) for threads in (1, 4)]
+    return [
+        (name, threads, 5.0, how)
+        for name in programs
+        for threads in (1, 4)
+        for how in ("-F 99", "-F 999", "-F 999 --detail tasks", "-F 999 --timers", "-F 4999")
+    ]
 
 
 def main():

@@ -16,6 +16,7 @@ class Trace:
 
     def __init__(self, samples, trace):
         alike, self.outcomes, waits = Counter(), Counter(), {}
+        self.cpu = 0  # ns that the samples stand for
         out = subprocess.run([samples, trace], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
         for line in out.stdout.splitlines():
             said = json.loads(line)
@@ -23,6 +24,7 @@ class Trace:
             if said["kind"] == "sample":
                 alike[said["task"], stack, said["outcome"] == "exact"] += 1
                 self.outcomes[said["outcome"]] += 1
+                self.cpu += said["weight"]
             else:
                 for key in (said["task"], stack):
                     before = waits.get(key, Waits(0, 0, 0))

@@ -36,7 +36,7 @@ static void set_up(void)
 
 static void ask(void)
 {
-	union sigval value = {.sival_ptr = (void *)(uintptr_t)ring_order(RING_ORDER_SAMPLE, 0)};
+	union sigval value = {.sival_ptr = (void *)(uintptr_t)RING_ORDER_SAMPLE};
 
 	pthread_sigqueue(pthread_self(), (int)taker.control->sampler.signal, value);
 }
