@@ -21,6 +21,7 @@ all: packages-build build/build.ninja ## build everything under build/, the tool
 demo: all ## record a small server under load, and show what is in the trace
 	build/unweave record -o build/demo.unw -- build/examples/server --load 3
 	build/unweave info build/demo.unw
+	build/unweave flame build/demo.unw -o build/demo.html
 
 check: packages-build-check ## build and pass every test
 	@tools/run-checks

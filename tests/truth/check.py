@@ -77,6 +77,15 @@ def describe(samples):
     ]
 
 
+def compare_export(cpu, exported):
+    """Both in ns by stack; an export has whole microseconds."""
+    return [
+        f"{' < '.join(stack[:12])}: {cpu[stack]} ns, exported as {exported[stack]}"
+        for stack in cpu.keys() | exported.keys()
+        if abs(cpu[stack] - exported[stack]) > 1000
+    ]
+
+
 def check_planted(tap, tools, program, run, chance, folder):
     name, threads, cpu, how = run
     title = f"{name} on {threads} {'thread' if threads == 1 else 'threads'}, {how}"
@@ -110,6 +119,10 @@ def check_planted(tap, tools, program, run, chance, folder):
         f" ({outside} of {len(planted)} places outside of their 95 %)",
     )
     tap.check(
+        f"{title}: an export says the same",
+        compare_export(found.cpu_of, reading.folded(tools.unweave, trace, "--cpu")),
+    )
+    tap.check(
         f"{title}: at least 99 % of the samples in tasks are spliced exactly",
         [str(dict(found.outcomes))] if found.lacks(0.99, chance) else [],
         f" ({found.coverage():.2%})",
@@ -129,7 +142,7 @@ def compare_waits(waiters, found, key):
         if not waits:
             wrong.append(f"{name} never waits")
             continue
-        if waits.count != waiter["waits"]:
+        if waits.count not in (None, waiter["waits"]):
             wrong.append(f"{name}: {waits.count} waits; {waiter['waits']} in the log")
         for what in ("pending", "queued"):
             measured, (least, most) = getattr(waits, what), waiter[what]
@@ -148,6 +161,7 @@ def check_waits(tap, tools, threads, seconds, folder):
         return
     waiters = json.loads(answer.read_text())["waiters"]
     waits = reading.Trace(tools.samples, trace).waits
+    exported = reading.folded_waits(tools.unweave, trace)
     tap.check(
         f"{title}: times of tasks are those of the log, within 1 %",
         compare_waits(waiters, waits, lambda waiter: waiter["task"]),
@@ -155,6 +169,10 @@ def check_waits(tap, tools, threads, seconds, folder):
     tap.check(
         f"{title}: times of stacks are those of the log, within 1 %",
         compare_waits(waiters, waits, lambda waiter: tuple(waiter["stack"])),
+    )
+    tap.check(
+        f"{title}: so are those of an export",
+        compare_waits(waiters, exported, lambda waiter: tuple(waiter["stack"])),
     )
 
 

@@ -17,6 +17,7 @@ class Trace:
     def __init__(self, samples, trace):
         alike, self.outcomes, waits = Counter(), Counter(), {}
         self.cpu = 0  # ns that the samples stand for
+        self.cpu_of = Counter()  # the same, by stack
         out = subprocess.run([samples, trace], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
         for line in out.stdout.splitlines():
             said = json.loads(line)
@@ -25,6 +26,7 @@ class Trace:
                 alike[said["task"], stack, said["outcome"] == "exact"] += 1
                 self.outcomes[said["outcome"]] += 1
                 self.cpu += said["weight"]
+                self.cpu_of[stack] += said["weight"]
             else:
                 for key in (said["task"], stack):
                     before = waits.get(key, Waits(0, 0, 0))
@@ -51,3 +53,26 @@ class Trace:
         if self.coverage() >= share:
             return False
         return stats.tail(self.in_tasks(), self.outcomes["exact"], share) < chance
+
+
+def folded(unweave, trace, what):
+    """What `export` sums up, in ns by stack, the innermost function first."""
+    command = [unweave, "export", "--format", "folded", "--plain", what, trace]
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    sums = Counter()
+    for line in out.stdout.splitlines():
+        names, us = line.rsplit(" ", 1)
+        sums[tuple(reversed(names.split(";")))] += int(us) * 1000
+    return sums
+
+
+def folded_waits(unweave, trace):
+    """The same of waits, in the form of Trace.waits, but without their number."""
+    waits = {}
+    for (what, *stack), ns in folded(unweave, trace, "--wall").items():
+        before = waits.get(tuple(stack), Waits(None, 0, 0))
+        if what == "[waiting]":
+            waits[tuple(stack)] = before._replace(pending=before.pending + ns)
+        elif what == "[queued]":
+            waits[tuple(stack)] = before._replace(queued=before.queued + ns)
+    return waits
