@@ -22,6 +22,7 @@ extern const struct cmd cmd_export;
 extern const struct cmd cmd_flame;
 extern const struct cmd cmd_info;
 extern const struct cmd cmd_record;
+extern const struct cmd cmd_report;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_splice;
 extern const struct cmd cmd_verify;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cmd.h"
@@ -159,6 +160,65 @@ struct say_number say_bytes(uint64_t bytes)
 	return size;
 }
 
+/* A number in three digits. */
+static void three_digits(struct say_number *to, double value, const char *unit)
+{
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	snprintf(to->text, sizeof(to->text), "%.*f %s", decimals, value, unit);
+}
+
+struct say_number say_span(uint64_t ns)
+{
+	struct say_number result;
+
+	if (ns < 1000)
+		snprintf(result.text, sizeof(result.text), "%u ns", (unsigned)ns);
+	else if (ns < 999500)
+		three_digits(&result, (double)ns / 1e3, say_utf8() ? "µs" : "us");
+	else if (ns < 999500000)
+		three_digits(&result, (double)ns / 1e6, "ms");
+	else if (ns < UINT64_C(59950000000))
+		three_digits(&result, (double)ns / 1e9, "s");
+	else
+		result = say_duration(ns + 500000000);
+	return result;
+}
+
+struct say_number say_percent(uint64_t part, uint64_t whole)
+{
+	double share = whole ? 100.0 * (double)part / (double)whole : 0;
+	struct say_number result;
+
+	if (!part || !whole)
+		snprintf(result.text, sizeof(result.text), "0 %%");
+	else if (share < 0.01)
+		snprintf(result.text, sizeof(result.text), "<0.01 %%");
+	else if (share < 0.995)
+		snprintf(result.text, sizeof(result.text), "%.2f %%", share);
+	/* Only all is 100 %. */
+	else if (share >= 99.95 && part < whole)
+		snprintf(result.text, sizeof(result.text), "99.9 %%");
+	else
+		snprintf(result.text, sizeof(result.text), share >= 99.95 ? "%.0f %%" : "%.1f %%",
+			 share);
+	return result;
+}
+
+bool say_utf8(void)
+{
+	const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *value = getenv(names[i]);
+
+		/* The first that is set counts. */
+		if (value && value[0])
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
 /* Whether a terminal might obey the character: C0, DEL, and the C1 of 0x80 to 0x9f. */
 static bool is_control(const char *text, size_t length)
 {
@@ -183,6 +243,21 @@ int say_text(FILE *to, const char *text)
 		}
 		for (length = length ? length : 1; length; length--)
 			width += fprintf(to, "\\x%02x", (unsigned char)*text++);
+	}
+	return width;
+}
+
+int say_width(const char *text)
+{
+	int width = 0;
+
+	while (*text) {
+		size_t length = utf8_length(text);
+		bool shown = length && !is_control(text, length);
+
+		length = length ? length : 1;
+		width += shown ? 1 : 4 * (int)length;
+		text += length;
 	}
 	return width;
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,10 +41,21 @@ struct say_number say_duration(uint64_t ns);
 /* A size that people can read: 93.4 kB. */
 struct say_number say_bytes(uint64_t bytes);
 
+/* The same in three digits, for tables: 1.23 s, 56.7 ms, 890 us. */
+struct say_number say_span(uint64_t ns);
+
+/* Of a whole: 12.3 %, 0.04 %; less than that is "<0.01 %", nothing "0 %". */
+struct say_number say_percent(uint64_t part, uint64_t whole);
+
+/* Whether the terminal, by the environment, shows UTF-8. */
+bool say_utf8(void);
+
 /*
  * Text from a trace: whatever a terminal might obey is shown as \xNN instead.
  * Returns how many characters that took.
  */
 int say_text(FILE *to, const char *text);
+/* How many characters say_text() would take. */
+int say_width(const char *text);
 
 #endif /* CLI_SAY_H */

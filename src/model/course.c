@@ -206,6 +206,8 @@ static int end_task(struct model *model, struct live_task *task, uint64_t time, 
 		model->totals.completed += end != MODEL_INCOMPLETE;
 		if (model->sink->task)
 			r = model->sink->task(model->sink->data, &task->told);
+	} else if (model->sink->dropped) {
+		model->sink->dropped(model->sink->data, &task->told);
 	}
 	live_end(&model->live, task);
 	return r;

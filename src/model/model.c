@@ -88,14 +88,6 @@ struct model_task *model_task(struct model *model, uint64_t id)
 	return task ? &task->told : NULL;
 }
 
-void model_each_live(struct model *model, void (*visit)(void *data, struct model_task *task),
-		     void *data)
-{
-	for (uint32_t i = 0; i < model->live.slot_count; i++)
-		if (live_at(&model->live, i)->told.id)
-			visit(data, &live_at(&model->live, i)->told);
-}
-
 /* The time that is spoken of: that of the events, and of samples beyond. */
 static void find_span(struct model *model)
 {
@@ -187,6 +179,15 @@ static int read_events(struct model *model, struct diag *diag)
 	return 0;
 }
 
+static void drop_tasks(struct model *model)
+{
+	const struct model_sink *sink = model->sink;
+
+	for (uint32_t i = 0; i < model->live.slot_count && sink->dropped; i++)
+		if (live_at(&model->live, i)->told.id)
+			sink->dropped(sink->data, &live_at(&model->live, i)->told);
+}
+
 int model_read(struct model *model, const struct model_sink *sink, struct diag *diag)
 {
 	int r = reader_seek(model->reader, 0, model->to, diag);
@@ -203,6 +204,7 @@ int model_read(struct model *model, const struct model_sink *sink, struct diag *
 		r = course_samples(model, model->to, diag);
 	if (r == 0)
 		r = course_end(model);
+	drop_tasks(model);
 	model->sink = NULL;
 	return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
 }

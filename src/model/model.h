@@ -101,6 +101,8 @@ struct model_sink {
 	int (*wait)(void *data, const struct model_wait *wait);
 	int (*sample)(void *data, const struct model_sample *sample);
 	int (*task)(void *data, struct model_task *task); /* it is over, or the trace is */
+	/* It is gone without a word: it ended before the window, or the reading failed. */
+	void (*dropped)(void *data, struct model_task *task);
 	/* The thread waited for something to do. */
 	int (*idle)(void *data, uint32_t thread, uint64_t start, uint64_t end);
 	void (*progress)(void *data, uint64_t done, uint64_t all); /* ns of the trace */
@@ -148,9 +150,6 @@ int model_read(struct model *model, const struct model_sink *sink, struct diag *
 /* Grows while the model is read. */
 const struct tree *model_tree(const struct model *model);
 const struct model_totals *model_totals(const struct model *model);
-/* Calls `visit` for each task that lives; for a sink to free their `user` after a failure. */
-void model_each_live(struct model *model, void (*visit)(void *data, struct model_task *task),
-		     void *data);
 /* The task with this id if it lives now; for wakers and parents. */
 struct model_task *model_task(struct model *model, uint64_t id);
 

@@ -160,7 +160,7 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 	};
 	struct tree_node at = *tree_at(frames->tree, node);
 	const struct symbol *symbol = NULL;
-	uint32_t count = 1;
+	uint32_t count = 1, used = 0;
 
 	if (at.kind != SPLICE_OMITTED) {
 		symbol = symbols_find(frames->symbols, at.address);
@@ -169,14 +169,19 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 	if (reserve(frames, count) < 0)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		frames->found[i] =
+		uint32_t name =
 			symbol ? name_at(frames, symbol, count - 1 - i, at.address, kinds[at.kind])
 			       : frames_note(frames, "[...]");
-		if (frames->found[i] == UINT32_MAX)
+
+		if (name == UINT32_MAX)
 			return 0;
+		/* The body of a function, inlined into a shell of the same name, says nothing. */
+		if (!used ||
+		    frames->names[name].function != frames->names[frames->found[used - 1]].function)
+			frames->found[used++] = name;
 	}
 	*ret = frames->found;
-	return count;
+	return used;
 }
 
 uint32_t frames_count(const struct frames *frames)

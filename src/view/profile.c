@@ -20,8 +20,9 @@ struct behind {
 
 struct profile {
 	const struct profile_options *options; /* while it is made */
+	struct model_sink also;                /* of the options, or zeros */
 	struct tally tally;
-	struct model *model; /* while it is read and named */
+	struct model *model;
 	struct frames *frames;
 	struct model_totals totals;
 	struct profile_node *nodes;
@@ -49,7 +50,7 @@ static int on_run(void *data, const struct model_run *run)
 		return -ENOMEM;
 	sums->value[TALLY_RUN] += length > run->inner ? length - run->inner : 0;
 	sums->count[TALLY_RUN]++;
-	return 0;
+	return profile->also.run ? profile->also.run(profile->also.data, run) : 0;
 }
 
 static int on_wait(void *data, const struct model_wait *wait)
@@ -68,29 +69,55 @@ static int on_wait(void *data, const struct model_wait *wait)
 		sums->value[TALLY_QUEUED] += wait->end - woken;
 		sums->count[TALLY_QUEUED]++;
 	}
-	return 0;
+	return profile->also.wait ? profile->also.wait(profile->also.data, wait) : 0;
 }
 
 static int on_sample(void *data, const struct model_sample *sample)
 {
 	struct profile *profile = data;
-	struct tally_sums *sums;
 
-	if (sample->flags & SAMPLE_ASLEEP)
-		return 0;
-	sums = tally_sums(&profile->tally, sample->task, sample->stack);
-	if (!sums)
-		return -ENOMEM;
-	sums->value[TALLY_CPU] += sample->weight;
-	sums->count[TALLY_CPU]++;
-	return 0;
+	if (!(sample->flags & SAMPLE_ASLEEP)) {
+		struct tally_sums *sums = tally_sums(&profile->tally, sample->task, sample->stack);
+
+		if (!sums)
+			return -ENOMEM;
+		sums->value[TALLY_CPU] += sample->weight;
+		sums->count[TALLY_CPU]++;
+	}
+	return profile->also.sample ? profile->also.sample(profile->also.data, sample) : 0;
 }
 
 static int on_task(void *data, struct model_task *task)
 {
 	struct profile *profile = data;
 
-	return tally_task_ended(&profile->tally, task);
+	if (!profile->tally.no_tasks && tally_task_ended(&profile->tally, task) < 0)
+		return -ENOMEM;
+	return profile->also.task ? profile->also.task(profile->also.data, task) : 0;
+}
+
+static void on_dropped(void *data, struct model_task *task)
+{
+	struct profile *profile = data;
+
+	if (!profile->tally.no_tasks)
+		tally_task_dropped(task);
+	if (profile->also.dropped)
+		profile->also.dropped(profile->also.data, task);
+}
+
+static int on_created(void *data, struct model_task *task)
+{
+	const struct model_sink *also = &((struct profile *)data)->also;
+
+	return also->created ? also->created(also->data, task) : 0;
+}
+
+static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
+{
+	const struct model_sink *also = &((struct profile *)data)->also;
+
+	return also->idle ? also->idle(also->data, thread, start, end) : 0;
 }
 
 static void on_progress(void *data, uint64_t done, uint64_t all)
@@ -352,9 +379,7 @@ static int build(struct profile *profile)
 /* Gives up what was needed only to make it. */
 static void slim(struct profile *profile)
 {
-	profile->model = model_free(profile->model);
 	map_fini(&profile->children);
-	map_fini(&profile->stacks);
 	free(profile->tally.cells);
 	profile->tally.cells = NULL;
 	profile->options = NULL;
@@ -372,6 +397,13 @@ static int init(struct profile *profile, const struct profile_options *options)
 	profile->tally.by_label = options->by_task;
 	profile->tally.task = options->task;
 	profile->tally.label = options->label;
+	profile->tally.no_tasks = options->no_tasks;
+	if (options->to)
+		model_set_window(profile->model, options->from, options->to);
+	if (options->also)
+		profile->also = *options->also;
+	if (options->also_begin)
+		options->also_begin(profile->also.data, profile->model);
 	model_set_splice(profile->model, (struct splice_anchors){0}, naming_same_function,
 			 options->symbols);
 	return 0;
@@ -381,10 +413,13 @@ int profile_new(struct profile **ret, const struct profile_options *options, str
 {
 	cleanup(profile_freep) struct profile *profile = calloc(1, sizeof(*profile));
 	struct model_sink sink = {
+		.created = on_created,
 		.run = on_run,
 		.wait = on_wait,
 		.sample = on_sample,
 		.task = on_task,
+		.dropped = on_dropped,
+		.idle = on_idle,
 		.progress = options->progress ? on_progress : NULL,
 		.data = profile,
 	};
@@ -406,8 +441,6 @@ struct profile *profile_free(struct profile *profile)
 {
 	if (!profile)
 		return NULL;
-	if (profile->model)
-		model_each_live(profile->model, tally_task_dropped, NULL);
 	model_free(profile->model);
 	tally_fini(&profile->tally);
 	frames_free(profile->frames);
@@ -444,6 +477,18 @@ uint32_t profile_name_count(const struct profile *profile)
 const struct model_totals *profile_totals(const struct profile *profile)
 {
 	return &profile->totals;
+}
+
+const struct tree *profile_tree(const struct profile *profile)
+{
+	return model_tree(profile->model);
+}
+
+uint32_t profile_stack(const struct profile *profile, uint32_t stack)
+{
+	const uint32_t *found = map_find(&profile->stacks, stack);
+
+	return found ? *found : 0;
 }
 
 static const struct behind *find_behind(const struct profile *profile, uint32_t node,

@@ -32,6 +32,7 @@ void tally_fini(struct tally *tally)
 	map_fini(&tally->index);
 	free(tally->cells);
 	free(tally->outside);
+	free(tally->direct);
 	*tally = (struct tally){0};
 }
 
@@ -192,10 +193,30 @@ static struct tally_own *make_room(struct tally *tally, const struct model_task 
 	return own;
 }
 
+static struct tally_sums *direct_sums(struct tally *tally, uint32_t stack)
+{
+	if (stack >= tally->direct_capacity) {
+		size_t capacity = ((size_t)stack + 512) * 3 / 2;
+		struct tally_sums *direct = reallocarray(tally->direct, capacity, sizeof(*direct));
+
+		if (!direct)
+			return NULL;
+		memset(direct + tally->direct_capacity, 0,
+		       (capacity - tally->direct_capacity) * sizeof(*direct));
+		tally->direct = direct;
+		tally->direct_capacity = (uint32_t)capacity;
+	}
+	return &tally->direct[stack];
+}
+
 struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint32_t stack)
 {
-	struct tally_own *own = task ? task->user : tally->outside, *room;
+	struct tally_own *own, *room;
 	uint32_t at = 0;
+
+	if (tally->no_tasks)
+		return direct_sums(tally, stack);
+	own = task ? task->user : tally->outside;
 
 	if (own && own->count) {
 		if (own->stacks[own->last] == stack)
@@ -231,14 +252,16 @@ int tally_task_ended(struct tally *tally, struct model_task *task)
 	return r;
 }
 
-void tally_task_dropped(void *tally, struct model_task *task)
+void tally_task_dropped(struct model_task *task)
 {
-	(void)tally;
 	free(task->user);
 	task->user = NULL;
 }
 
 int tally_finish(struct tally *tally)
 {
+	for (uint32_t i = 0; i < tally->direct_capacity; i++)
+		if (fold_one(tally, NULL, i, &tally->direct[i]) < 0)
+			return -ENOMEM;
 	return tally->outside ? fold(tally, NULL, tally->outside) : 0;
 }

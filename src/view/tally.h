@@ -46,8 +46,9 @@ struct tally_cell {
 struct tally_own;
 
 struct tally {
-	bool by_label;     /* cells of one stack are apart for each label */
-	uint64_t task;     /* only this one; 0: all */
+	bool no_tasks; /* nothing is kept of single tasks; the other three have no meaning then */
+	bool by_label; /* cells of one stack are apart for each label */
+	uint64_t task; /* only this one; 0: all */
 	const char *label; /* only tasks whose label contains this; NULL: all */
 	struct texts *labels;
 	struct map index;
@@ -55,9 +56,11 @@ struct tally {
 	uint32_t count;
 	uint32_t capacity;
 	struct tally_own *outside; /* of no task */
+	struct tally_sums *direct; /* by stack, with `no_tasks` */
+	uint32_t direct_capacity;
 };
 
-/* The first three fields are for the caller to set, after this. Returns -ENOMEM. */
+/* The first four fields are for the caller to set, after this. Returns -ENOMEM. */
 int tally_init(struct tally *tally);
 void tally_fini(struct tally *tally);
 
@@ -69,8 +72,8 @@ struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint
 
 /* A task is over, and its `user` free. -ENOMEM. */
 int tally_task_ended(struct tally *tally, struct model_task *task);
-/* Forgets what a task has, for when the reading failed. */
-void tally_task_dropped(void *tally, struct model_task *task);
+/* Forgets what a task has. */
+void tally_task_dropped(struct model_task *task);
 /* After the last task. -ENOMEM. */
 int tally_finish(struct tally *tally);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "maker.h"
+#include "trace/samples.h"
 #include "util/hash.h"
 
 #define TICKS_PER_S 187500000u
@@ -240,6 +241,179 @@ static void put_awaits(struct maker *maker)
 	maker_put(one, e);
 }
 
+/*
+ * A server with all that a report is about: requests that create queries, a
+ * handler that keeps its thread, a task that nobody wakes, samples with names.
+ */
+
+#define MS (TICKS_PER_S / 1000)
+#define ANCHORS UINT64_C(0x700000)
+#define SERVE UINT64_C(0x401010)
+#define HANDLE UINT64_C(0x402010)
+#define LOAD UINT64_C(0x403010)
+#define RENDER UINT64_C(0x404010)
+#define HASH UINT64_C(0x405010)
+#define DISPATCH UINT64_C(0x406010)
+#define POLL UINT64_C(0x407010)
+#define QUERY UINT64_C(0x408010)
+
+static void put_name(struct maker *maker, uint64_t address, const char *function, uint64_t line,
+		     const char *inlined)
+{
+	struct meta_symbol_frame frames[2] = {
+		{.function = maker_text(inlined ? inlined : ""),
+		 .file = maker_text("hash.h"),
+		 .line = 31},
+		{.function = maker_text(function), .file = maker_text("server.c"), .line = line},
+	};
+
+	buffer_put_varint(&maker->buffer, 1);
+	meta_symbol_encode(&maker->buffer, address, address & ~UINT64_C(0xfff),
+			   inlined ? frames : frames + 1, inlined ? 2 : 1);
+	maker_block(maker, BLOCK_SYMBOLS, START);
+}
+
+static void put_names(struct maker *maker)
+{
+	struct meta_sampler sampler = {.driver = SAMPLER_PERF, .hz = 1000};
+	struct meta_module module = {
+		.start = 0x400000, .end = 0x800000, .path = maker_text("/usr/bin/server")};
+
+	buffer_put_varint(&maker->buffer, ANCHORS);
+	buffer_put_varint(&maker->buffer, 1);
+	meta_module_encode(&maker->buffer, &module);
+	maker_block(maker, BLOCK_MODULES, START);
+	meta_sampler_encode(&maker->buffer, &sampler);
+	maker_block(maker, BLOCK_SAMPLER, START);
+	put_name(maker, SERVE, "serve", 42, NULL);
+	put_name(maker, HANDLE, "handle_request", 117, NULL);
+	put_name(maker, LOAD, "load_user", 203, NULL);
+	put_name(maker, RENDER, "render_page(const struct user *)", 250, NULL);
+	put_name(maker, HASH, "hash", 12, "mix");
+	put_name(maker, DISPATCH, "dispatch", 300, NULL);
+	put_name(maker, POLL, "epoll_wait", 30, NULL);
+	put_name(maker, QUERY, "run_query", 400, NULL);
+}
+
+static const struct unweave_frame *request_chain(struct maker *maker, uint64_t leaf)
+{
+	const struct unweave_frame *top = NULL;
+
+	top = stacks_push(maker->stacks, top, SERVE, 0, UNWEAVE_FRAME_CODE);
+	if (leaf == QUERY)
+		return stacks_push(maker->stacks, NULL, QUERY, 0, UNWEAVE_FRAME_CODE);
+	if (leaf == SERVE)
+		return top;
+	top = stacks_push(maker->stacks, top, HANDLE, 0, UNWEAVE_FRAME_CODE);
+	if (leaf == HANDLE)
+		return top;
+	return stacks_push(maker->stacks, top, leaf, 0, UNWEAVE_FRAME_CODE);
+}
+
+static void put_request_event(struct maker *maker, struct encoder *to, uint16_t kind,
+			      uint64_t ticks, uint64_t task, uint64_t other, uint64_t value,
+			      uint64_t leaf)
+{
+	struct unweave_event e = event(kind, ticks, task);
+
+	e.other = other;
+	e.value = value;
+	if (leaf)
+		e.stack = request_chain(maker, leaf);
+	maker_put(to, e);
+}
+
+/* One request on a thread, and the query that it makes; as long as `work` ms of rendering. */
+static void put_request(struct maker *maker, struct encoder *to, uint64_t at, uint64_t task,
+			uint64_t work, const char *name, uint64_t status)
+{
+	struct unweave_event e = event(UNWEAVE_EVENT_NAME, at, task);
+
+	e.text = name;
+	put_request_event(maker, to, UNWEAVE_EVENT_CREATE, at, task, 16, 2, HANDLE);
+	maker_put(to, e);
+	at += MS;
+	put_request_event(maker, to, UNWEAVE_EVENT_RESUME, at, task, 0, 0, HANDLE);
+	put_request_event(maker, to, UNWEAVE_EVENT_CREATE, at, task + 2, task, 3, QUERY);
+	put_request_event(maker, to, UNWEAVE_EVENT_SUSPEND, at += MS, task, 0, 0, LOAD);
+	put_request_event(maker, to, UNWEAVE_EVENT_RESUME, at, task + 2, 0, 0, QUERY);
+	put_request_event(maker, to, UNWEAVE_EVENT_WAKE, at += 2 * MS, task, task + 2, 0, 0);
+	put_request_event(maker, to, UNWEAVE_EVENT_COMPLETE, at += MS, task + 2, 0, 0, 0);
+	put_request_event(maker, to, UNWEAVE_EVENT_RESUME, at, task, 0, 0, LOAD);
+	put_request_event(maker, to, UNWEAVE_EVENT_COMPLETE, at += work * MS, task, 0, status, 0);
+	put_request_event(maker, to, UNWEAVE_EVENT_IDLE, at, 0, 0, 0, 0);
+}
+
+static int write_block(void *data, const struct block *block, const uint8_t *payload)
+{
+	return writer_put(((struct maker *)data)->writer, block, payload, NULL);
+}
+
+/* A thread in `hash`, called by the function that runs; without a task, in a poll. */
+static void put_sample(struct samples_writer *writer, uint64_t ticks, uint32_t tid, uint64_t task,
+		       uint64_t running, bool anchored)
+{
+	uint64_t native[] = {HASH, running, ANCHORS + 16, DISPATCH};
+	uint64_t poll[] = {POLL, DISPATCH}, chain[] = {running, HANDLE, SERVE};
+	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 3}};
+	struct samples_input input = {
+		.ticks = START + ticks,
+		.weight = 1000000,
+		.tid = tid,
+		.thread_name = tid == 4250 ? "logger" : "worker",
+		.flags = anchored ? 0 : SAMPLE_CUT,
+		.native = {.addresses = native, .count = anchored ? 4 : 2},
+		.segments = &segment,
+		.segment_count = 1,
+	};
+
+	if (!task) {
+		input.native = (struct samples_stack){.addresses = poll, .count = 2};
+		input.segment_count = 0;
+	}
+	maker_must(samples_writer_put(writer, &input));
+}
+
+static void put_samples(struct maker *maker)
+{
+	struct samples_writer *writer = NULL;
+
+	maker_must(samples_writer_new(&writer, write_block, maker));
+	for (unsigned i = 0; i < 6; i++)
+		put_sample(writer, (106 + i) * MS, 4243, 36, RENDER, true);
+	for (unsigned i = 0; i < 120; i++)
+		put_sample(writer, (206 + i) * MS, 4243, 40, i % 8 ? RENDER : LOAD, i != 5);
+	for (unsigned i = 0; i < 10; i++)
+		put_sample(writer, (400 + 20 * i) * MS, i % 2 ? 4250 : 4243, 0, 0, true);
+	maker_must(samples_writer_flush(writer));
+	samples_writer_free(writer);
+}
+
+static void put_requests(struct maker *maker)
+{
+	struct encoder *one = maker_stream(maker, 1, false, 0);
+	struct encoder *two = maker_stream(maker, 2, false, 0);
+
+	maker_site_kind(maker, 3, "db", "", "run_query", "query.c", 400);
+	put_names(maker);
+	put_request_event(maker, one, UNWEAVE_EVENT_RESET, 0, 0, 0, 0, 0);
+	put_request_event(maker, one, UNWEAVE_EVENT_CREATE, 0, 16, 0, 1, SERVE);
+	put_request_event(maker, one, UNWEAVE_EVENT_RESUME, MS, 16, 0, 0, SERVE);
+	put_request_event(maker, one, UNWEAVE_EVENT_SUSPEND, 2 * MS, 16, 0, 0, SERVE);
+	put_request_event(maker, one, UNWEAVE_EVENT_IDLE, 2 * MS, 0, 0, 0, 0);
+	put_request_event(maker, two, UNWEAVE_EVENT_RESET, MS, 0, 0, 0, 0);
+	put_request(maker, two, 100 * MS, 36, 10, "GET /user", UNWEAVE_OK);
+	put_request(maker, two, 200 * MS, 40, 125, "GET /page", UNWEAVE_OK);
+	put_request(maker, two, 400 * MS, 44, 1, "GET /user", UNWEAVE_ERROR);
+	put_request(maker, two, 500 * MS, 48, 2, "GET /user", UNWEAVE_OK);
+	/* Nobody wakes this one. */
+	put_request_event(maker, two, UNWEAVE_EVENT_CREATE, 510 * MS, 52, 16, 2, HANDLE);
+	put_request_event(maker, two, UNWEAVE_EVENT_RESUME, 511 * MS, 52, 0, 0, HANDLE);
+	put_request_event(maker, two, UNWEAVE_EVENT_SUSPEND, 512 * MS, 52, 0, 0, LOAD);
+	put_request_event(maker, two, UNWEAVE_EVENT_IDLE, 2000 * MS, 0, 0, 0, 0);
+	put_samples(maker);
+}
+
 static void make_good(void)
 {
 	struct maker maker;
@@ -267,6 +441,10 @@ static void make_good(void)
 	put_server(&maker);
 	maker_put(maker.encoders[0], event(99, 600, 16));
 	maker_put(maker.encoders[0], event(UNWEAVE_EVENT_IDLE, 700, 0));
+	end(&maker, 0);
+
+	begin(&maker, "v1/requests.unw", true);
+	put_requests(&maker);
 	end(&maker, 0);
 }
 

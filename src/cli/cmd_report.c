@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/filter.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/say.h"
+#include "util/cleanup.h"
+#include "view/naming.h"
+
+#define TOP_DEFAULT 20u
+#define LIST_MOST 100000u /* single runs or tasks, with --top 0 */
+
+enum {
+	OPTION_SORT = 1,
+	OPTION_FILTER,
+	OPTION_TOP,
+	OPTION_TASKS,
+	OPTION_WAIT,
+	OPTION_SOURCE,
+	OPTION_FROM,
+	OPTION_TO,
+	OPTION_NO_FILES,
+	OPTION_JSON,
+	OPTION_CSV,
+};
+
+DEFINE_FREEP(struct reader, reader_free)
+DEFINE_FREEP(struct symbols, symbols_free)
+DEFINE_FREEP(struct survey, survey_free)
+
+struct plan {
+	enum report_table table;
+	const char *sort;   /* NULL: as the table likes it */
+	const char *filter; /* or NULL */
+	uint64_t top;
+	bool top_set;
+	uint64_t from, to; /* ns after the beginning */
+	bool tasks, wait, source, no_files, json, csv;
+};
+
+static const struct {
+	const char *name;
+	enum report_table table;
+} words[] = {
+	{"summary", REPORT_SUMMARY}, {"activities", REPORT_ACTIVITIES}, {"sites", REPORT_SITES},
+	{"stacks", REPORT_STACKS},   {"functions", REPORT_FUNCTIONS},   {"threads", REPORT_THREADS},
+	{"runs", REPORT_RUNS},
+};
+#define WORDS (sizeof(words) / sizeof(words[0]))
+
+static void show_progress(void *data, uint64_t done, uint64_t all)
+{
+	struct progress *progress = data;
+
+	(void)all;
+	if (progress->due)
+		progress_show(progress, progress->first + done);
+}
+
+static bool is_list(enum report_table table)
+{
+	return table == REPORT_RUNS || table == REPORT_TASKS;
+}
+
+/* Rows that the reading keeps, for the tables whose rows are too many to keep all. */
+static uint32_t list_most(const struct plan *plan)
+{
+	uint64_t most = plan->top_set ? plan->top : TOP_DEFAULT;
+
+	return !most || most > LIST_MOST ? LIST_MOST : (uint32_t)most;
+}
+
+/* The order in which single tasks are kept: by what they will be sorted. */
+static enum survey_order order_of(const struct plan *plan)
+{
+	static const struct {
+		const char *names[2];
+		enum survey_order order;
+	} orders[] = {
+		{{"cpu_ns", "cpu"}, SURVEY_BY_CPU},
+		{{"running_ns", "running"}, SURVEY_BY_RUNNING},
+		{{"waiting_ns", "waiting"}, SURVEY_BY_WAITING},
+		{{"queued_ns", "queued"}, SURVEY_BY_QUEUED},
+		{{"runs", "runs"}, SURVEY_BY_RUNS},
+		{{"start_ns", "start"}, SURVEY_BY_START},
+	};
+
+	for (unsigned i = 0; plan->sort && i < sizeof(orders) / sizeof(orders[0]); i++)
+		if (strcasecmp(plan->sort, orders[i].names[0]) == 0 ||
+		    strcasecmp(plan->sort, orders[i].names[1]) == 0)
+			return orders[i].order;
+	return SURVEY_BY_DURATION;
+}
+
+static int read_trace(struct report *report, const struct plan *plan, struct diag *diag)
+{
+	uint64_t first = reader_summary(report->reader)->first;
+	struct progress progress;
+	struct survey_options options = {
+		.reader = report->reader,
+		.symbols = report->symbols,
+		.progress = show_progress,
+		.progress_data = &progress,
+		.filter = is_list(plan->table) ? plan->filter : NULL,
+		.runs_most = plan->table == REPORT_RUNS ? list_most(plan) : TOP_DEFAULT,
+		.tasks_most = plan->table == REPORT_TASKS ? list_most(plan) : 0,
+		.order = order_of(plan),
+	};
+	int r;
+
+	if (report->windowed) {
+		options.from = plan->from < UINT64_MAX - first ? first + plan->from : UINT64_MAX;
+		options.to = plan->to < UINT64_MAX - first ? first + plan->to : UINT64_MAX;
+	}
+	progress_start(&progress, "reading", report->reader);
+	r = survey_new(&report->survey, &options, diag);
+	progress_end(&progress);
+	return r;
+}
+
+static const char *table_name(enum report_table table)
+{
+	if (table == REPORT_TASKS)
+		return "tasks";
+	if (table == REPORT_WAITS)
+		return "waits";
+	for (unsigned i = 0; i < WORDS; i++)
+		if (words[i].table == table)
+			return words[i].name;
+	return "";
+}
+
+static int no_column(const struct table *table, const char *name, struct diag *diag)
+{
+	char names[200] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < table->column_count && length < sizeof(names); i++)
+		if (table->columns[i].title && table->columns[i].kind != TABLE_STACK)
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+						   length ? ", " : "", table->columns[i].title);
+	diag_set(diag, -EINVAL, "there is no column '%s' to sort by", name);
+	return diag_hint(diag, -EINVAL, "one of %s", names);
+}
+
+/* The table as it is to be shown; whoever calls this ends it in any case. */
+static int make_table(const struct report *report, const struct plan *plan, struct table *table,
+		      struct diag *diag)
+{
+	const char *sort = NULL, *filter = is_list(plan->table) ? NULL : plan->filter;
+	bool all = plan->table == REPORT_ACTIVITIES || plan->table == REPORT_SITES ||
+		   plan->table == REPORT_THREADS;
+	uint64_t top = plan->top_set ? plan->top : all ? 0 : TOP_DEFAULT;
+	int column, r = report_fill(report, plan->table, table, &sort);
+
+	if (r < 0)
+		return r;
+	column = table_find(table, plan->sort ? plan->sort : sort);
+	if (column < 0)
+		return no_column(table, plan->sort, diag);
+	return table_arrange(table, column, filter, top > UINT32_MAX ? 0 : (uint32_t)top);
+}
+
+static void show_table(const struct report *report, const struct plan *plan,
+		       const struct table *table)
+{
+	struct json json = {.to = stdout};
+
+	if (plan->csv) {
+		table_csv(table, stdout);
+		return;
+	}
+	if (!plan->json) {
+		if (plan->table == REPORT_RUNS)
+			report_print_histogram(report->survey, stdout);
+		table_print(table, stdout);
+		return;
+	}
+	json_open(&json, NULL, '{');
+	json_text(&json, "file", report->path);
+	json_text(&json, "table", table_name(plan->table));
+	if (plan->table == REPORT_RUNS)
+		report_json_histogram(report->survey, &json);
+	table_json(table, "rows", &json);
+	json_number(&json, "left_out", table->left_out);
+	json_close(&json, '}');
+	json_line(&json);
+}
+
+static int show_summary(const struct report *report, const struct plan *plan)
+{
+	struct json json = {.to = stdout};
+	int r;
+
+	if (!plan->json)
+		return report_print_summary(report, stdout);
+	json_open(&json, NULL, '{');
+	json_text(&json, "file", report->path);
+	json_text(&json, "table", "summary");
+	r = report_json_summary(report, &json);
+	json_close(&json, '}');
+	json_line(&json);
+	return r;
+}
+
+static int show(const struct report *report, const struct plan *plan, struct diag *diag)
+{
+	struct table table = {0};
+	int r;
+
+	if (plan->table == REPORT_SUMMARY)
+		return show_summary(report, plan);
+	r = make_table(report, plan, &table, diag);
+	if (r == 0)
+		show_table(report, plan, &table);
+	table_fini(&table);
+	return r;
+}
+
+static int report(const char *path, const struct plan *plan, struct diag *diag)
+{
+	cleanup(reader_freep) struct reader *reader = NULL;
+	cleanup(symbols_freep) struct symbols *symbols = NULL;
+	cleanup(survey_freep) struct survey *survey = NULL;
+	struct report report = {
+		.path = path,
+		.source = plan->source,
+		.windowed = plan->from || plan->to != UINT64_MAX,
+	};
+	int r = reader_open(&reader, path, NULL, NULL, diag);
+
+	if (r == 0)
+		r = naming_new(&symbols, reader, plan->no_files, diag);
+	report.reader = reader;
+	report.symbols = symbols;
+	if (r == 0)
+		r = read_trace(&report, plan, diag);
+	survey = report.survey;
+	return r < 0 ? r : show(&report, plan, diag);
+}
+
+static int set_time(const struct options *options, uint64_t *ret)
+{
+	return filter_time(options->value, ret)
+		       ? 0
+		       : options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
+}
+
+static int set(struct plan *plan, const struct options *options, int option)
+{
+	switch (option) {
+	case OPTION_SORT:
+		plan->sort = options->value;
+		return 0;
+	case OPTION_FILTER:
+		plan->filter = options->value;
+		return 0;
+	case OPTION_TOP:
+		plan->top_set = true;
+		return options_number(options, &plan->top) ? 0
+							   : options_bad_value(options, "a number");
+	case OPTION_TASKS:
+		plan->tasks = true;
+		return 0;
+	case OPTION_WAIT:
+		plan->wait = true;
+		return 0;
+	case OPTION_SOURCE:
+		plan->source = true;
+		return 0;
+	case OPTION_FROM:
+		return set_time(options, &plan->from);
+	case OPTION_TO:
+		return set_time(options, &plan->to);
+	case OPTION_NO_FILES:
+		plan->no_files = true;
+		return 0;
+	case OPTION_JSON:
+		plan->json = true;
+		return 0;
+	default:
+		plan->csv = true;
+		return 0;
+	}
+}
+
+/* The word for a table, and what the options make of it. Returns EXIT_USAGE after saying why. */
+static int choose(struct plan *plan, const char *word)
+{
+	const char *names[WORDS];
+	const char *closest;
+	unsigned i = 0;
+
+	for (; i < WORDS; i++)
+		names[i] = words[i].name;
+	for (i = 0; word && i < WORDS && strcmp(word, words[i].name) != 0; i++)
+		;
+	if (i == WORDS) {
+		closest = say_closest(word, names, WORDS);
+		say_error(NULL, "report: there is no table '%s'", word);
+		say_hint("%s%s%s", closest ? "did you mean '" : "one of ",
+			 closest ? closest : "activities, sites, stacks, functions, threads, runs",
+			 closest ? "'?" : "");
+		return EXIT_USAGE;
+	}
+	plan->table = word ? words[i].table : REPORT_SUMMARY;
+	if (plan->tasks && (plan->table == REPORT_ACTIVITIES || plan->table == REPORT_SUMMARY))
+		plan->table = REPORT_TASKS;
+	if (plan->wait && (plan->table == REPORT_STACKS || plan->table == REPORT_SUMMARY))
+		plan->table = REPORT_WAITS;
+	if (plan->csv && plan->table == REPORT_SUMMARY) {
+		say_error(NULL, "report: the summary is no table; --csv needs one");
+		say_hint("unweave report FILE activities --csv");
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+static int run(struct options *options)
+{
+	struct plan plan = {.to = UINT64_MAX};
+	struct diag diag = {0};
+	int option, r;
+
+	while ((option = options_next(options)) > 0) {
+		r = set(&plan, options, option);
+		if (r)
+			return r;
+	}
+	if (option < 0)
+		return options->status;
+	if (options->operand_count < 1 || options->operand_count > 2) {
+		say_error(NULL, "report: %s",
+			  options->operand_count ? "one trace and one table at a time"
+						 : "which trace?");
+		say_hint("unweave report FILE [TABLE]");
+		return EXIT_USAGE;
+	}
+	r = choose(&plan, options->operands[1]);
+	if (r)
+		return r;
+	r = report(options->operands[0], &plan, &diag);
+	if (r == 0)
+		return EXIT_OK;
+	fflush(stdout);
+	if (!diag.text[0])
+		diag_set(&diag, r, "%s", strerror(-r));
+	say_diag(options->operands[0], &diag);
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static const struct option_entry entries[] = {
+	{OPTION_SORT, 's', "sort", "COLUMN", "by this column, the most first"},
+	{OPTION_FILTER, 'f', "filter", "TEXT", "only rows that contain this"},
+	{OPTION_TOP, 'n', "top", "N", "at most N rows; 0: all"},
+	{OPTION_TASKS, 't', "tasks", NULL, "single tasks instead of activities"},
+	{OPTION_WAIT, 'w', "wait", NULL, "stacks that waited instead of those on a CPU"},
+	{OPTION_SOURCE, 0, "source", NULL, "with source lines, where the files are there"},
+	{OPTION_FROM, 0, "from", "TIME", "from this time after the first event on"},
+	{OPTION_TO, 0, "to", "TIME", "up to this time"},
+	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
+	{OPTION_JSON, 'j', "json", NULL, "as one JSON object"},
+	{OPTION_CSV, 0, "csv", NULL, "the table as CSV; times in ns"},
+	{0},
+};
+
+const struct cmd cmd_report = {
+	.name = "report",
+	.arguments = "FILE [TABLE]",
+	.summary = "Say what a program's tasks did, and what stands out",
+	.details = "Tables: activities, sites, stacks, functions, threads, runs.\n"
+		   "Without one, a summary.\n"
+		   "Times: 1.5s, 20ms, 300us, 5ns.\n",
+	.options = entries,
+	.run = run,
+};

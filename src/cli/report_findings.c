@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_findings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/say.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define LONG_RUN (50 * NS_PER_MS) /* users notice */
+#define MANY 100u                 /* samples from which shares mean something */
+#define PAGE_WIDTH 80
+
+/* Sentences, each with a word for programs. */
+struct findings {
+	struct {
+		const char *key;
+		char *text;
+	} at[32];
+	unsigned count;
+	bool no_memory;
+};
+
+__attribute__((format(printf, 3, 4))) static void add(struct findings *findings, const char *key,
+						      const char *format, ...)
+{
+	va_list arguments;
+	char *text = NULL;
+	int r;
+
+	va_start(arguments, format);
+	r = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (r < 0 || findings->count == 32) {
+		findings->no_memory |= r < 0;
+		free(r < 0 ? NULL : text);
+		return;
+	}
+	findings->at[findings->count].key = key;
+	findings->at[findings->count++].text = text;
+}
+
+static uint64_t span_of(const struct report *report)
+{
+	return report->survey->totals->last - report->survey->totals->first;
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void find_losses(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	const struct meta_sampler *sampler = reader_sampler(report->reader);
+
+	if (survey->totals->lost)
+		add(findings, "lost_events",
+		    "%s events were lost: the runs and waits of %s tasks are not all there. "
+		    "'unweave info' says why.",
+		    say_count(survey->totals->lost).text, say_count(survey->uncertain).text);
+	if (sampler && sampler->lost)
+		add(findings, "lost_samples", "%s samples were lost: they found no room.",
+		    say_count(sampler->lost).text);
+	if (reader_summary(report->reader)->faults)
+		add(findings, "faults",
+		    "The file is damaged; what is readable is reported. 'unweave verify' lists "
+		    "the faults.");
+}
+
+static void find_long_run(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	const struct survey_run *run = survey->run_count ? &survey->runs[0] : NULL;
+	const struct reader_thread *thread;
+	struct report_where where;
+
+	if (!run || run->run.end - run->run.start < LONG_RUN)
+		return;
+	thread = reader_thread(report->reader, run->run.thread);
+	where = report_where(report, run->run.hottest ? run->run.hottest : run->run.stack);
+	add(findings, "long_run", "A run of %s kept its thread%s%s from other tasks for %s%s%s%s.",
+	    run->label[0] ? run->label : "an unnamed task", thread && thread->name[0] ? " " : "",
+	    thread ? thread->name : "", say_span(run->run.end - run->run.start).text,
+	    where.function ? ", " : "",
+	    where.function ? run->run.hottest ? "mostly in " : "ending in " : "",
+	    where.function ? where.function : "");
+}
+
+/* How long the busiest thread ran tasks. */
+static uint64_t busiest_of(const struct survey *survey)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < survey->thread_count; i++)
+		if (survey->threads[i].busy > most)
+			most = survey->threads[i].busy;
+	return most;
+}
+
+static void find_queues(struct findings *findings, const struct report *report)
+{
+	const struct model_totals *totals = report->survey->totals;
+	uint64_t busiest = busiest_of(report->survey);
+	bool full = busiest > span_of(report) / 10 * 8;
+
+	if (!totals->waits || totals->queued / totals->waits < NS_PER_MS ||
+	    totals->queued < totals->busy / 4)
+		return;
+	add(findings, "queued",
+	    "Tasks that could run waited for a thread for %s in all, against %s of running%s%s%s.",
+	    say_span(totals->queued).text, say_span(totals->busy).text,
+	    full ? ": threads are short" : ", though the busiest thread ran tasks for only ",
+	    full ? "" : say_percent(busiest, span_of(report)).text, full ? "" : " of the time");
+}
+
+static void find_stuck(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	uint64_t stuck = 0, most = 0;
+	const struct survey_wait *worst = NULL;
+	const char *frames[1024];
+	uint32_t count;
+
+	for (uint32_t i = 0; i < survey->wait_count; i++) {
+		stuck += survey->waits[i].stuck;
+		if (survey->waits[i].stuck > most) {
+			most = survey->waits[i].stuck;
+			worst = &survey->waits[i];
+		}
+	}
+	if (!worst || span_of(report) < 1000 * NS_PER_MS)
+		return;
+	count = report_frames((void *)report, worst->node, frames, 1024);
+	add(findings, "stuck",
+	    "%s task%s did not go on for at least half of the time, and still waited at the "
+	    "end%s%s.",
+	    say_count(stuck).text, plural(stuck), worst->node ? "; most of them in " : "",
+	    worst->node ? frames[count < 1024 ? count - 1 : 1023] : "");
+}
+
+static void find_wait(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	const struct survey_wait *most = NULL;
+	const char *frames[1024];
+	uint32_t count;
+
+	for (uint32_t i = 0; i < survey->wait_count; i++)
+		if (!most || survey->waits[i].pending > most->pending)
+			most = &survey->waits[i];
+	/* A few long ones are those of tasks that wait for work. */
+	if (!most || !most->node || most->count < 10 ||
+	    most->pending <= survey->totals->pending / 2 || most->pending / most->count < NS_PER_MS)
+		return;
+	count = report_frames((void *)report, most->node, frames, 1024);
+	add(findings, "wait", "%s of all waiting is in %s: %s wait%s of %s on average.",
+	    say_percent(most->pending, survey->totals->pending).text,
+	    frames[count < 1024 ? count - 1 : 1023], say_count(most->count).text,
+	    plural(most->count), say_span(most->pending / most->count).text);
+}
+
+static void find_ends(struct findings *findings, const struct report *report)
+{
+	const struct activities *activities = &report->survey->activities;
+	uint64_t errors = 0, most = 0;
+	const char *worst = "";
+
+	for (uint32_t i = 0; i < activities->count; i++) {
+		errors += activities->at[i].sums.errors;
+		if (activities->at[i].sums.errors > most) {
+			most = activities->at[i].sums.errors;
+			worst = texts_get(activities->texts, activities->at[i].label);
+		}
+	}
+	if (errors)
+		add(findings, "errors", "%s of %s tasks ended with an error; most of them: %s.",
+		    say_count(errors).text, say_count(report->survey->totals->tasks).text, worst);
+}
+
+static int find_hot(struct findings *findings, const struct report *report)
+{
+	const struct profile *profile = report->survey->profile;
+	uint64_t all = profile_at(profile, 0)->total[PROFILE_CPU];
+	uint32_t count, *top = report_top(profile, PROFILE_CPU, &count);
+
+	if (!top)
+		return -ENOMEM;
+	if (count && report->survey->totals->samples >= MANY) {
+		const struct profile_node *node = profile_at(profile, top[0]);
+
+		if (node->self[PROFILE_CPU] > all / 4)
+			add(findings, "hot", "%s of the CPU time is one logical stack, in %s.",
+			    say_percent(node->self[PROFILE_CPU], all).text,
+			    profile_name(profile, node->name)->function);
+	}
+	free(top);
+	return 0;
+}
+
+static void find_samples(struct findings *findings, const struct report *report)
+{
+	const struct model_totals *totals = report->survey->totals;
+	const struct meta_sampler *sampler = reader_sampler(report->reader);
+	uint64_t exact = totals->outcomes[SPLICE_EXACT];
+
+	if (!totals->samples)
+		add(findings, "no_samples",
+		    "No CPU samples in this trace: it says what tasks did, but not where their "
+		    "CPU time went. 'unweave record' takes samples unless told not to.");
+	if (totals->in_tasks && exact < totals->in_tasks - totals->in_tasks / 100)
+		add(findings, "inexact",
+		    "%s of the samples in tasks have no exact logical stack: %s without an "
+		    "anchor, %s cut off, %s without a chain, %s that contradict their chain.",
+		    say_percent(totals->in_tasks - exact, totals->in_tasks).text,
+		    say_count(totals->outcomes[SPLICE_NO_ANCHOR]).text,
+		    say_count(totals->outcomes[SPLICE_CUT]).text,
+		    say_count(totals->outcomes[SPLICE_NO_CHAIN]).text,
+		    say_count(totals->outcomes[SPLICE_MISMATCH]).text);
+	if (totals->samples && totals->samples < MANY)
+		add(findings, "few_samples", "Only %s samples: shares of CPU time are rough.",
+		    say_count(totals->samples).text);
+	if (sampler && sampler->note.length)
+		add(findings, "sampler", "%.*s", (int)sampler->note.length, sampler->note.bytes);
+}
+
+static void find_detail(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+
+	if (!survey->totals->runs && survey->totals->samples)
+		add(findings, "no_events",
+		    "No runs or waits in this trace: it was recorded at detail 'samples'.");
+	else if (survey->wait_count == 1 && !survey->waits[0].node)
+		add(findings, "no_stacks",
+		    "No stacks of tasks in this trace: where they wait is not known. Detail "
+		    "'full' records them.");
+}
+
+static int find_all(struct findings *findings, const struct report *report)
+{
+	find_losses(findings, report);
+	find_stuck(findings, report);
+	find_long_run(findings, report);
+	find_queues(findings, report);
+	find_wait(findings, report);
+	find_ends(findings, report);
+	if (find_hot(findings, report) < 0)
+		return -ENOMEM;
+	find_samples(findings, report);
+	find_detail(findings, report);
+	return findings->no_memory ? -ENOMEM : 0;
+}
+
+static void findings_fini(struct findings *findings)
+{
+	while (findings->count)
+		free(findings->at[--findings->count].text);
+}
+
+/* A sentence with a dash before it, wrapped at spaces. */
+static void print_sentence(FILE *to, char *text)
+{
+	int width = fprintf(to, "  -");
+	char *rest = NULL;
+
+	for (char *word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+		if (width + 1 + say_width(word) > PAGE_WIDTH)
+			width = fprintf(to, "\n   ") - 1;
+		fputc(' ', to);
+		width += 1 + say_text(to, word);
+	}
+	fputc('\n', to);
+}
+
+int findings_print(const struct report *report, FILE *to)
+{
+	struct findings findings = {0};
+	int r = find_all(&findings, report);
+
+	for (unsigned i = 0; i < findings.count; i++)
+		print_sentence(to, findings.at[i].text);
+	if (r == 0 && !findings.count)
+		fprintf(to, "  - Nothing stands out.\n");
+	findings_fini(&findings);
+	return r;
+}
+
+int findings_json(const struct report *report, const char *key, struct json *json)
+{
+	struct findings findings = {0};
+	int r = find_all(&findings, report);
+
+	json_open(json, key, '[');
+	for (unsigned i = 0; i < findings.count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "kind", findings.at[i].key);
+		json_text(json, "text", findings.at[i].text);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	findings_fini(&findings);
+	return r;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/names.h"
+#include "cli/report.h"
+
+#define COUNT(table) ((uint32_t)(sizeof(table) / sizeof((table)[0])))
+
+static struct table_cell text(const char *value)
+{
+	return (struct table_cell){.known = true, .text = value};
+}
+
+static struct table_cell number(uint64_t value)
+{
+	return (struct table_cell){.known = true, .number = value};
+}
+
+static struct table_cell share(uint64_t part, uint64_t whole)
+{
+	return (struct table_cell){.known = whole > 0, .number = part, .whole = whole};
+}
+
+static struct table_cell place(const char *file, uint64_t line)
+{
+	return (struct table_cell){.known = file && file[0], .text = file, .number = line};
+}
+
+static struct table_cell time_of(const struct report *report, uint64_t time)
+{
+	return (struct table_cell){.known = true, .number = report_since(report, time)};
+}
+
+static const char *or_unnamed(const char *label)
+{
+	return label[0] ? label : "(unnamed)";
+}
+
+/* In the order of `struct activities_sums` columns, below. */
+static void fill_sums(const struct report *report, const struct activities_sums *sums,
+		      struct table_cell *cells)
+{
+	cells[0] = number(sums->tasks);
+	cells[1] = number(sums->incomplete);
+	cells[2] = number(sums->errors);
+	cells[3] = number(sums->cancelled);
+	if (sums->tasks) {
+		cells[4] = time_of(report, sums->first);
+		cells[5] = time_of(report, sums->last);
+		cells[6] = number(sums->duration / sums->tasks);
+		cells[7] = number(sums->longest);
+	}
+	if (sums->incomplete)
+		cells[5].instead = "Incomplete";
+	cells[8] = number(sums->cpu);
+	cells[9] = number(sums->busy);
+	cells[10] = number(sums->pending);
+	cells[11] = number(sums->queued);
+	cells[12] = number(sums->runs);
+}
+
+#define SUMS_COLUMNS                                                                               \
+	{"tasks", "tasks", TABLE_COUNT}, {"incomplete", "live", TABLE_COUNT},                      \
+		{"errors", NULL, TABLE_COUNT}, {"cancelled", NULL, TABLE_COUNT},                   \
+		{"start_ns", "start", TABLE_TIME}, {"end_ns", "end", TABLE_TIME},                  \
+		{"duration_mean_ns", "duration", TABLE_SPAN},                                      \
+		{"duration_max_ns", "longest", TABLE_SPAN}, {"cpu_ns", "cpu", TABLE_SPAN},         \
+		{"running_ns", "running", TABLE_SPAN}, {"waiting_ns", "waiting", TABLE_SPAN},      \
+		{"queued_ns", "queued", TABLE_SPAN},                                               \
+	{                                                                                          \
+		"runs", "runs", TABLE_COUNT                                                        \
+	}
+#define SUMS 13u
+
+/* Non-zero for activities that have tasks, or that others with tasks are below; NULL: no memory. */
+static uint32_t *find_inhabited(const struct activities *activities)
+{
+	uint32_t *found = calloc((size_t)activities->count + 1, sizeof(*found));
+
+	for (uint32_t i = activities->count; found && i--;) {
+		const struct activity *activity = &activities->at[i];
+
+		found[i] |= activity->sums.tasks != 0;
+		if (activity->parent)
+			found[activity->parent - 1] |= found[i];
+	}
+	return found;
+}
+
+static int fill_activities(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"activity", "activity", TABLE_TEXT},
+		{"row", NULL, TABLE_ID},
+		{"parent", NULL, TABLE_ID},
+		SUMS_COLUMNS,
+	};
+	const struct activities *activities = &report->survey->activities;
+	uint32_t *rows = find_inhabited(activities);
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; rows && i < activities->count; i++) {
+		const struct activity *activity = &activities->at[i];
+		uint32_t parent = activity->parent ? rows[activity->parent - 1] : 0;
+		struct table_cell *row;
+
+		if (!rows[i])
+			continue;
+		row = table_row(table, parent);
+		if (!row) {
+			free(rows);
+			return -ENOMEM;
+		}
+		rows[i] = table->row_count;
+		row[0] = text(texts_get(activities->texts, activity->label));
+		row[1] = number(table->row_count);
+		if (parent)
+			row[2] = number(parent);
+		fill_sums(report, &activity->sums, row + 3);
+	}
+	free(rows);
+	return rows ? 0 : -ENOMEM;
+}
+
+static int fill_sites(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"site", "site", TABLE_TEXT},    {"kind", "kind", TABLE_TEXT},
+		{"function", NULL, TABLE_TEXT},  SUMS_COLUMNS,
+		{"place", "place", TABLE_PLACE},
+	};
+	const struct activities *activities = &report->survey->activities;
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < activities->site_count; i++) {
+		const struct activities_site *at = &activities->sites[i];
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = text(at->label);
+		if (at->site->kind && at->site->kind[0])
+			row[1] = text(at->site->kind);
+		row[2] = text(at->site->function);
+		fill_sums(report, &at->sums, row + 3);
+		row[3 + SUMS] = place(at->site->file, at->site->line);
+	}
+	return 0;
+}
+
+static const char *end_name(enum model_end end)
+{
+	static const char *const names[] = {
+		[MODEL_INCOMPLETE] = "incomplete",
+		[MODEL_OK] = "ok",
+		[MODEL_ERROR] = "error",
+		[MODEL_CANCELLED] = "cancelled",
+	};
+
+	return names[end];
+}
+
+static int fill_tasks(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"name", "name", TABLE_TEXT},
+		{"task", "task", TABLE_ID},
+		{"parent", NULL, TABLE_ID},
+		{"outcome", NULL, TABLE_TEXT},
+		{"start_ns", "start", TABLE_TIME},
+		{"end_ns", "end", TABLE_TIME},
+		{"duration_ns", "duration", TABLE_SPAN},
+		{"cpu_ns", "cpu", TABLE_SPAN},
+		{"running_ns", "running", TABLE_SPAN},
+		{"waiting_ns", "waiting", TABLE_SPAN},
+		{"queued_ns", "queued", TABLE_SPAN},
+		{"runs", "runs", TABLE_COUNT},
+		{"wakes", NULL, TABLE_COUNT},
+	};
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < report->survey->task_count; i++) {
+		const struct model_task *task = &report->survey->tasks[i].task;
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = text(or_unnamed(task->label));
+		row[1] = number(task->id);
+		if (task->parent)
+			row[2] = number(task->parent);
+		row[3] = text(end_name(task->end));
+		row[4] = time_of(report, task->created);
+		row[5] = time_of(report, task->ended);
+		if (task->before)
+			row[4].instead = "before";
+		if (task->end == MODEL_INCOMPLETE)
+			row[5].instead = "Incomplete";
+		row[6] = number(task->ended - task->created);
+		row[7] = number(task->cpu);
+		row[8] = number(task->busy);
+		row[9] = number(task->pending);
+		row[10] = number(task->queued);
+		row[11] = number(task->runs);
+		row[12] = number(task->wakes);
+	}
+	return 0;
+}
+
+static int fill_stacks(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"exclusive_percent", "share", TABLE_SHARE},
+		{"exclusive_ns", "exclusive", TABLE_SPAN},
+		{"inclusive_ns", "inclusive", TABLE_SPAN},
+		{"samples", "samples", TABLE_COUNT},
+		{"place", "place", TABLE_PLACE},
+		{"stack", "stack", TABLE_STACK},
+	};
+	const struct profile *profile = report->survey->profile;
+	uint64_t all = profile_at(profile, 0)->total[PROFILE_CPU];
+	uint32_t count, *top = report_top(profile, PROFILE_CPU, &count);
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; top && i < count; i++) {
+		const struct profile_node *node = profile_at(profile, top[i]);
+		const struct profile_name *name = profile_name(profile, node->name);
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row) {
+			free(top);
+			return -ENOMEM;
+		}
+		row[0] = share(node->self[PROFILE_CPU], all);
+		row[1] = number(node->self[PROFILE_CPU]);
+		row[2] = number(node->total[PROFILE_CPU]);
+		row[3] = number(node->count[PROFILE_CPU]);
+		row[4] = place(name->file, name->line);
+		row[5] = number(top[i]);
+	}
+	free(top);
+	return top ? 0 : -ENOMEM;
+}
+
+static int fill_waits(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"total_ns", "total", TABLE_SPAN},     {"count", "waits", TABLE_COUNT},
+		{"mean_ns", "mean", TABLE_SPAN},       {"max_ns", "longest", TABLE_SPAN},
+		{"pending_ns", "waiting", TABLE_SPAN}, {"queued_ns", "queued", TABLE_SPAN},
+		{"unended", "unended", TABLE_COUNT},   {"stack", "stack", TABLE_STACK},
+	};
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < report->survey->wait_count; i++) {
+		const struct survey_wait *wait = &report->survey->waits[i];
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = number(wait->pending + wait->queued);
+		row[1] = number(wait->count);
+		row[2] = number((wait->pending + wait->queued) / wait->count);
+		row[3] = number(wait->longest);
+		row[4] = number(wait->pending);
+		row[5] = number(wait->queued);
+		row[6] = number(wait->unended);
+		row[7] = number(wait->node);
+	}
+	return 0;
+}
+
+/* CPU time of one function, wherever it is. */
+struct function {
+	uint64_t exclusive, inclusive, samples;
+	uint32_t one; /* of all names of the function, the one that counts */
+};
+
+static int by_texts(const void *a, const void *b, void *data)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct profile_name *one = profile_name(data, left);
+	const struct profile_name *two = profile_name(data, right);
+
+	/* Equal texts are the same text. */
+	if (one->function != two->function)
+		return one->function < two->function ? -1 : 1;
+	if (one->module != two->module)
+		return one->module < two->module ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+/* A function that runs, awaits and is called has three names. -ENOMEM. */
+static int unite_names(const struct profile *profile, struct function *functions)
+{
+	uint32_t count = profile_name_count(profile);
+	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), by_texts, (void *)profile);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_name *name = profile_name(profile, order[i]), *before;
+
+		functions[order[i]].one = order[i];
+		before = i ? profile_name(profile, order[i - 1]) : NULL;
+		if (before && before->function == name->function && before->module == name->module)
+			functions[order[i]].one = functions[order[i - 1]].one;
+	}
+	free(order);
+	return 0;
+}
+
+/* Whether a frame of the same function is around it. */
+static bool is_recursive(const struct profile *profile, const struct function *functions,
+			 uint32_t node)
+{
+	uint32_t one = functions[profile_at(profile, node)->name].one;
+
+	while ((node = profile_at(profile, node)->parent))
+		if (functions[profile_at(profile, node)->name].one == one)
+			return true;
+	return false;
+}
+
+static void sum_functions(const struct profile *profile, struct function *functions)
+{
+	for (uint32_t i = 1; i < profile_count(profile); i++) {
+		const struct profile_node *node = profile_at(profile, i);
+		struct function *function = &functions[functions[node->name].one];
+
+		function->exclusive += node->self[PROFILE_CPU];
+		function->samples += node->count[PROFILE_CPU];
+		if (node->total[PROFILE_CPU] && !is_recursive(profile, functions, i))
+			function->inclusive += node->total[PROFILE_CPU];
+	}
+}
+
+static int add_function(struct table *table, const struct function *function,
+			const struct profile_name *name, uint64_t all)
+{
+	struct table_cell *row = table_row(table, 0);
+
+	if (!row)
+		return -ENOMEM;
+	row[0] = share(function->exclusive, all);
+	row[1] = number(function->exclusive);
+	row[2] = share(function->inclusive, all);
+	row[3] = number(function->inclusive);
+	row[4] = number(function->samples);
+	row[5] = text(name->function);
+	row[6] = text(name->module);
+	row[7] = place(name->file, name->line);
+	return 0;
+}
+
+static int fill_functions(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"exclusive_percent", "excl %", TABLE_SHARE},
+		{"exclusive_ns", "exclusive", TABLE_SPAN},
+		{"inclusive_percent", "incl %", TABLE_SHARE},
+		{"inclusive_ns", "inclusive", TABLE_SPAN},
+		{"samples", "samples", TABLE_COUNT},
+		{"function", "function", TABLE_TEXT},
+		{"module", "module", TABLE_TEXT},
+		{"place", "place", TABLE_PLACE},
+	};
+	const struct profile *profile = report->survey->profile;
+	uint64_t all = profile_at(profile, 0)->total[PROFILE_CPU];
+	uint32_t count = profile_name_count(profile);
+	struct function *functions = calloc((size_t)count + 1, sizeof(*functions));
+	int r = functions ? unite_names(profile, functions) : -ENOMEM;
+
+	table_init(table, columns, COUNT(columns));
+	if (r == 0)
+		sum_functions(profile, functions);
+	for (uint32_t i = 0; r == 0 && i < count; i++)
+		if (functions[i].inclusive)
+			r = add_function(table, &functions[i], profile_name(profile, i), all);
+	free(functions);
+	return r;
+}
+
+static int fill_threads(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"name", "thread", TABLE_TEXT},     {"thread", NULL, TABLE_ID},
+		{"tid", "tid", TABLE_ID},           {"busy_percent", "busy", TABLE_SHARE},
+		{"busy_ns", "running", TABLE_SPAN}, {"idle_ns", "idle", TABLE_SPAN},
+		{"cpu_ns", "cpu", TABLE_SPAN},      {"samples", "samples", TABLE_COUNT},
+		{"runs", "runs", TABLE_COUNT},      {"tasks", "tasks", TABLE_COUNT},
+	};
+	const struct survey *survey = report->survey;
+	uint64_t span = survey->totals->last - survey->totals->first;
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < survey->thread_count; i++) {
+		const struct survey_thread *thread = &survey->threads[i];
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = text(thread->name[0] ? thread->name : "(unnamed)");
+		if (thread->thread)
+			row[1] = number(thread->thread);
+		if (thread->tid)
+			row[2] = number(thread->tid);
+		row[3] = share(thread->busy, span);
+		row[4] = number(thread->busy);
+		row[5] = number(thread->idle);
+		row[6] = number(thread->cpu);
+		row[7] = number(thread->samples);
+		row[8] = number(thread->runs);
+		if (thread->tasks != UINT64_MAX)
+			row[9] = number(thread->tasks);
+	}
+	return 0;
+}
+
+static int fill_runs(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"duration_ns", "duration", TABLE_SPAN},
+		{"start_ns", "start", TABLE_TIME},
+		{"cpu_ns", "cpu", TABLE_SPAN},
+		{"samples", NULL, TABLE_COUNT},
+		{"thread", NULL, TABLE_ID},
+		{"thread_name", "thread", TABLE_TEXT},
+		{"depth", NULL, TABLE_COUNT},
+		{"task", "task", TABLE_ID},
+		{"name", "name", TABLE_TEXT},
+		{"end_known", NULL, TABLE_COUNT},
+		{"function", "where", TABLE_TEXT},
+		{"place", "place", TABLE_PLACE},
+	};
+	const struct survey *survey = report->survey;
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < survey->run_count; i++) {
+		const struct model_run *run = &survey->runs[i].run;
+		const struct reader_thread *thread = reader_thread(report->reader, run->thread);
+		struct report_where where =
+			report_where(report, run->hottest ? run->hottest : run->stack);
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = number(run->end - run->start);
+		row[1] = time_of(report, run->start);
+		row[2] = number(run->cpu);
+		row[3] = number(run->samples);
+		row[4] = number(run->thread);
+		row[5] = text(thread ? thread->name : "");
+		row[6] = number(run->depth);
+		row[7] = number(survey->runs[i].task);
+		row[8] = text(or_unnamed(survey->runs[i].label));
+		row[9] = number(!run->end_unknown);
+		if (where.function)
+			row[10] = text(where.function);
+		row[11] = place(where.file, where.line);
+	}
+	return 0;
+}
+
+int report_fill(const struct report *report, enum report_table which, struct table *table,
+		const char **ret_sort)
+{
+	static const struct {
+		int (*fill)(const struct report *report, struct table *table);
+		const char *sort;
+	} tables[REPORT_TABLES] = {
+		[REPORT_ACTIVITIES] = {fill_activities, "running_ns"},
+		[REPORT_TASKS] = {fill_tasks, "duration_ns"},
+		[REPORT_SITES] = {fill_sites, "tasks"},
+		[REPORT_STACKS] = {fill_stacks, "exclusive_ns"},
+		[REPORT_WAITS] = {fill_waits, "total_ns"},
+		[REPORT_FUNCTIONS] = {fill_functions, "exclusive_ns"},
+		[REPORT_THREADS] = {fill_threads, "busy_ns"},
+		[REPORT_RUNS] = {fill_runs, "duration_ns"},
+	};
+	int r = tables[which].fill(report, table);
+
+	table->frames = report_frames;
+	table->frames_data = (void *)report;
+	table->source = report->source;
+	*ret_sort = tables[which].sort;
+	return r;
+}
