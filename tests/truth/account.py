@@ -10,6 +10,9 @@ import stats
 Sample = namedtuple("Sample", "task stack exact count")
 Place = namedtuple("Place", "task stack share")
 
+# A thread of its own, which a sampler knows of later than of the others: it has no share that it
+# must have, but samples.
+ALONE = "burn_alone"
 BURN = re.compile(r"burn_(T\d+)_L\d+$|burn_(in_loop|alone)$")
 # Functions of which every one in a stack was planted there.
 PLANTED = re.compile(r"burn_|f_[0-9a-f]{2}$|(walk|step|turn|run_inner)$")
@@ -17,11 +20,15 @@ PLANTED = re.compile(r"burn_|f_[0-9a-f]{2}$|(walk|step|turn|run_inner)$")
 
 def places(account):
     """The account of tests/truth/planted.c, as shares of what was burnt in all places."""
-    total = sum(place["ns"] for place in account["places"])
-    return {
+    shared = [place for place in account["places"] if place["stack"][0] != ALONE]
+    total = sum(place["ns"] for place in shared)
+    found = {
         place["stack"][0]: Place(place["task"], place["stack"], place["ns"] / total)
-        for place in account["places"]
+        for place in shared
     }
+    if len(shared) < len(account["places"]):
+        found[ALONE] = Place(None, [ALONE], None)
+    return found
 
 
 def burning(sample):
@@ -96,9 +103,12 @@ def unlikely_shares(samples, planted, chance):
     """Places whose share is off by more than sampling explains. All of them together fail
     by chance at most with the given one (Bonferroni: each gets its part of it)."""
     counts = hits(samples)
+    wrong, outside = [], 0
+    if ALONE in planted and not counts.pop(ALONE, 0):
+        wrong.append(f"{ALONE}: never sampled")
+    planted = {name: place for name, place in planted.items() if name != ALONE}
     total = sum(counts.values())
     each = chance / 2 / len(planted)
-    wrong, outside = [], 0
     for name, place in planted.items():
         likely = stats.two_sided(total, counts[name], place.share)
         outside += likely < 0.05

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -60,7 +61,7 @@ class Tap:
 def record(unweave, trace, options, command):
     """Returns what went wrong, as lines."""
     done = subprocess.run(
-        [unweave, "record", "-q", "-o", trace, *options, "--", *command],
+        [unweave, "record", "-q", "-o", trace, *options, *(["--", *command] if command else [])],
         capture_output=True,
         text=True,
         timeout=120,
@@ -86,6 +87,18 @@ def compare_export(cpu, exported):
     ]
 
 
+def check_samples(tap, title, found, planted, chance):
+    """What must hold for each sample, however many there are."""
+    tap.check(f"{title}: no sample has a wrong task", describe(account.wrong_tasks(found.samples, planted)))
+    tap.check(f"{title}: every stack is the planted one", describe(account.wrong_stacks(found.samples, planted)))
+    tap.check(f"{title}: every chain ends where it should", describe(account.wrong_chains(found.samples, planted)))
+    tap.check(
+        f"{title}: at least 99 % of the samples in tasks are spliced exactly",
+        [str(dict(found.outcomes))] if found.lacks(0.99, chance) else [],
+        f" ({found.coverage():.2%})",
+    )
+
+
 def check_planted(tap, tools, program, run, chance, folder):
     name, threads, cpu, how = run
     title = f"{name} on {threads} {'thread' if threads == 1 else 'threads'}, {how}"
@@ -109,9 +122,7 @@ def check_planted(tap, tools, program, run, chance, folder):
         [] if 0.75 < share < 1.1 else [f"{share:.1%} of it"],
         f" ({account.count(samples)} samples, {share:.1%})",
     )
-    tap.check(f"{title}: no sample has a wrong task", describe(account.wrong_tasks(samples, planted)))
-    tap.check(f"{title}: every stack is the planted one", describe(account.wrong_stacks(samples, planted)))
-    tap.check(f"{title}: every chain ends where it should", describe(account.wrong_chains(samples, planted)))
+    check_samples(tap, title, found, planted, chance)
     unlikely, outside = account.unlikely_shares(samples, planted, chance)
     tap.check(
         f"{title}: shares are those that were planted",
@@ -121,11 +132,6 @@ def check_planted(tap, tools, program, run, chance, folder):
     tap.check(
         f"{title}: an export says the same",
         compare_export(found.cpu_of, reading.folded(tools.unweave, trace, "--cpu")),
-    )
-    tap.check(
-        f"{title}: at least 99 % of the samples in tasks are spliced exactly",
-        [str(dict(found.outcomes))] if found.lacks(0.99, chance) else [],
-        f" ({found.coverage():.2%})",
     )
 
 
@@ -176,6 +182,20 @@ def check_waits(tap, tools, threads, seconds, folder):
     )
 
 
+def check_attached(tap, tools, program, chance, folder):
+    """Recorded from somewhere in the middle on: it is not known how much was burnt until then."""
+    title = "planted_O2 when it runs already"
+    trace, answer = folder / "attached.unw", folder / "attached.json"
+    process = subprocess.Popen([program, "--threads", "2", "--cpu", "1.5", answer])
+    time.sleep(0.2)
+    wrong = record(tools.unweave, trace, ["-F", "999", "-p", str(process.pid)], [])
+    process.wait(timeout=120)
+    tap.check(f"{title}: it is recorded", wrong)
+    if not wrong:
+        planted = account.places(json.loads(answer.read_text()))
+        check_samples(tap, title, reading.Trace(tools.samples, trace), planted, chance)
+
+
 def runs(programs):
     if not FULL:
         return SHORT_RUNS
@@ -199,6 +219,7 @@ def main():
         all_runs = runs(programs)
         for run in all_runs:
             check_planted(tap, tools, programs[run[0]], run, CHANCE / len(all_runs), folder)
+        check_attached(tap, tools, programs["planted_O2"], CHANCE, folder)
         for threads in (1, 2):
             check_waits(tap, tools, threads, 5 if FULL else 1, folder)
     return tap.end()

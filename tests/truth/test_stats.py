@@ -91,6 +91,17 @@ def many_small_errors_fail():
 
 
 @test
+def a_thread_that_is_never_sampled_fails():
+    plan = planted()
+    plan[account.ALONE] = account.Place(None, [account.ALONE], None)
+    taken = samples(planted(), 2000, random.Random(4))
+    alone = Sample(None, [account.ALONE, "start_thread"], True, 300)
+    assert account.unlikely_shares(taken, plan, CHANCE)[0]
+    assert not account.unlikely_shares(taken + [alone], plan, CHANCE)[0]
+    assert account.wrong_tasks([alone._replace(task="T3")], plan)
+
+
+@test
 def one_sample_on_a_wrong_task_fails():
     plan = planted()
     good = Sample("T3", ["spin", *plan["burn_T3_L0"].stack], True, 5)
