@@ -54,9 +54,8 @@
  *        - `gate` acquire in a thread that sees a new revision.
  *     F  line state EXITED release (the last record) - acquire in the drain.
  *
- * tests/model/handoff.pml checks this. The drain believes nothing it reads
- * here: every index is bounded before use, and words are copied out before
- * they are decoded.
+ * G and H are in arena/ring.h. tests/model/handoff.pml checks this. The drain believes nothing it
+ * reads here: every index is bounded before use, and words are copied out before they are decoded.
  */
 #ifndef ARENA_ARENA_H
 #define ARENA_ARENA_H
@@ -180,6 +179,7 @@ struct arena_sampler {
 	_Atomic uint32_t on;
 	_Atomic uint32_t session;   /* counts them: a timer of an earlier one ends itself */
 	_Atomic uint64_t period_ns; /* of timers */
+	_Atomic uint64_t taking;    /* end of the record that is being taken; <= `tail`: none is */
 	/*
 	 * Threads that are to have a timer; 0: none. Signals of one number do not
 	 * queue up, so an order stays here until some thread that gets one takes it.

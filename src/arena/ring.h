@@ -15,12 +15,17 @@
  *
  *     G  header release (the record) - header acquire in the recorder.
  *     H  `tail` release (the zeros) - `tail` acquire in a writer, before it takes
- *        room there; and whoever writes after it has seen that by `head`
- *        (compare-and-swap, acquire and release).
+ *        room there.
  *
  * No writer waits for another: one that is interrupted between the two holds up
  * the recorder alone. All signals are blocked meanwhile, so that it is never for
  * longer than it is off the CPU.
+ *
+ * A recorder says in `taking` where the record ends that it is about to fill with
+ * zeros. If it dies over that, its heir finishes it, and goes on: to start over would
+ * be to pull the ring away under the writers.
+ *
+ * tests/model/ring.pml checks this.
  */
 #ifndef ARENA_RING_H
 #define ARENA_RING_H
@@ -83,19 +88,27 @@ static inline uint64_t *ring_reserve(struct arena_control *control, uint64_t wor
 {
 	struct arena_sampler *sampler = &control->sampler;
 	uint64_t head = atomic_load_explicit(&sampler->head, memory_order_relaxed);
-	uint64_t place, padding;
+	uint64_t tail, place, padding, end;
 
-	do {
+	for (;;) {
 		/* Pairs with H. */
-		uint64_t tail = atomic_load_explicit(&sampler->tail, memory_order_acquire);
-
+		tail = atomic_load_explicit(&sampler->tail, memory_order_acquire);
 		place = head % ARENA_RING_WORDS;
 		padding = place + words > ARENA_RING_WORDS ? ARENA_RING_WORDS - place : 0;
-		if (head + padding + words - tail > ARENA_RING_WORDS)
-			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&sampler->head, &head, head + padding + words, memory_order_acq_rel,
-		memory_order_relaxed));
+		end = head + padding + words;
+		if (end - tail > ARENA_RING_WORDS) {
+			/* It is full, unless `head` was old, and more than that taken since. */
+			uint64_t now = atomic_load_explicit(&sampler->head, memory_order_relaxed);
+
+			if (now == head)
+				return NULL;
+			head = now;
+			continue;
+		}
+		if (atomic_compare_exchange_weak_explicit(
+			    &sampler->head, &head, end, memory_order_relaxed, memory_order_relaxed))
+			break;
+	}
 	if (!padding)
 		return ring_words(control) + place;
 	ring_publish(ring_words(control) + place, padding, RING_PADDING);

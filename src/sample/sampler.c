@@ -28,6 +28,7 @@
 #define LATE_NS (NS_PER_S / 20)  /* for handlers that are still at it when we stop */
 #define PASS_MOST 2000u          /* samples taken in one pass */
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
+#define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
 
 struct sampler {
 	struct attachment *attachment; /* borrowed */
@@ -53,7 +54,10 @@ struct sampler {
 	uint64_t asked_ns;     /* by the wall clock */
 	uint64_t counted;      /* CPU ns of all events at the last check */
 	uint64_t samples_then; /* at the last check */
-	bool told;             /* the SAMPLER block says what is true now */
+	uint64_t lost_then;
+	uint32_t stuck; /* checks in a row */
+	uint64_t begun; /* ticks: what was sampled before is not ours */
+	bool told;      /* the SAMPLER block says what is true now */
 	struct meta_sampler meta;
 	char note[512];
 };
@@ -120,6 +124,7 @@ static void go_off(struct sampler *sampler)
 {
 	atomic_store(&shared(sampler)->on, 0);
 	sampler->on = false;
+	sampler->blocked = 0;
 	threads_fini(&sampler->threads);
 }
 
@@ -186,7 +191,8 @@ static void begin(struct sampler *sampler)
 	raise_file_limit();
 	threads_init(&sampler->threads, (pid_t)sampler->attachment->pid,
 		     (int)atomic_load(&arena->signal));
-	take_start_over(sampler->take);
+	take_begin(sampler->take);
+	sampler->begun = clock_ticks(sampler->attachment->control->clock);
 	atomic_store(&arena->lost, 0);
 	atomic_store(&arena->period_ns, sampler->period_ns);
 	for (unsigned i = 0; i < ARENA_TIMERS; i++)
@@ -308,26 +314,52 @@ static void look_after_threads(struct sampler *sampler)
 	sampler->waiting += deliver_orders(sampler);
 }
 
+/* A program that stores to its arena by mistake can have left a record without a header. */
+static void check_ring(struct sampler *sampler)
+{
+	uint64_t now = lost(sampler);
+
+	if (sampler->samples != sampler->samples_then || now == sampler->lost_then)
+		sampler->stuck = 0;
+	else if (++sampler->stuck == STUCK_CHECKS)
+		take_start_over(sampler->take);
+	sampler->lost_then = now;
+}
+
+/* Whether threads use the CPU and no sample says so, lost ones included. */
+static bool is_deaf(const struct sampler *sampler, uint64_t counted)
+{
+	return sampler->samples == sampler->samples_then && lost(sampler) == sampler->lost_then &&
+	       counted > sampler->counted &&
+	       counted - sampler->counted > DEAF_PERIODS * sampler->period_ns;
+}
+
 /* Threads change their masks; and a program may take our signal over. */
 static void check(struct sampler *sampler)
 {
 	struct threads *threads = &sampler->threads;
 	uint64_t counted = 0;
+	bool deaf;
 
-	for (uint32_t i = 0; i < threads->count; i++) {
+	for (uint32_t i = 0; i < threads->count; i++)
 		counted += clocks_counted(&threads->all[i]);
-		if (threads->all[i].blocked)
+	deaf = is_deaf(sampler, counted);
+	for (uint32_t i = 0; i < threads->count; i++) {
+		bool before = threads->all[i].blocked;
+
+		if (deaf || before)
 			threads_look(threads, &threads->all[i]);
+		/* The time may be that of a thread that blocks the signal since. */
+		deaf = deaf && threads->all[i].blocked == before;
 	}
 	/* A thread that began to take part has looked, and says that it is not ours any more. */
-	if (!atomic_load(&shared(sampler)->signal) ||
-	    (sampler->samples == sampler->samples_then && counted > sampler->counted &&
-	     counted - sampler->counted > DEAF_PERIODS * sampler->period_ns)) {
+	if (!atomic_load(&shared(sampler)->signal) || deaf) {
 		add_note(sampler, "CPU samples ended: the program has taken %s for itself.",
 			 sigabbrev_np(threads->signal) ? sigabbrev_np(threads->signal)
 						       : "the signal");
 		go_off(sampler);
 	}
+	check_ring(sampler);
 	sampler->counted = counted;
 	sampler->samples_then = sampler->samples;
 }
@@ -398,6 +430,8 @@ static int on_sample(struct sampler *sampler, const struct taken *taken)
 	struct thread *thread = threads_find(&sampler->threads, taken->tid);
 	int r;
 
+	if (taken->ticks < sampler->begun)
+		return 0;
 	if (!taken->asked || !thread)
 		return put(sampler, thread, taken, 1 + (uint64_t)taken->more, 0);
 	r = put_sleep(sampler, thread);
@@ -462,19 +496,27 @@ uint64_t sampler_pause_ns(const struct sampler *sampler)
 									       : SCAN_NS;
 }
 
+static bool is_empty(const struct sampler *sampler)
+{
+	return atomic_load(&shared(sampler)->head) == atomic_load(&shared(sampler)->tail);
+}
+
 /* What handlers were still writing when their clocks were stopped. */
 static int take_rest(struct sampler *sampler)
 {
-	uint64_t begun = clock_monotonic();
-	int r = take_all(sampler);
+	uint64_t begun = clock_monotonic(), before;
+	bool more;
+	int r;
 
-	while (r >= 0 && attach_is_alive(sampler->attachment) &&
-	       atomic_load(&shared(sampler)->head) != atomic_load(&shared(sampler)->tail) &&
-	       clock_monotonic() - begun < LATE_NS)
+	do {
+		before = atomic_load(&shared(sampler)->tail);
 		r = take_all(sampler);
+		more = attach_is_alive(sampler->attachment)
+			       ? clock_monotonic() - begun < LATE_NS
+			       : atomic_load(&shared(sampler)->tail) != before;
+	} while (r >= 0 && !is_empty(sampler) && more);
 	/* Of a program that died in the middle of one. */
-	if (atomic_load(&shared(sampler)->head) != atomic_load(&shared(sampler)->tail))
-		sampler->unwritten++;
+	sampler->unwritten += !is_empty(sampler);
 	return r;
 }
 

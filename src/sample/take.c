@@ -8,8 +8,8 @@ void take_start_over(struct take *take)
 	struct arena_sampler *sampler = &take->control->sampler;
 	uint64_t head = atomic_load(&sampler->head);
 
-	/* Writers that are at it now write where nobody looks: behind `head` they find no room. */
 	memset(ring_words(take->control), 0, (size_t)ARENA_RING_WORDS * 8);
+	atomic_store(&sampler->taking, 0);
 	atomic_store(&sampler->tail, head);
 }
 
@@ -65,28 +65,54 @@ bool take_parse(const uint64_t *words, uint64_t count, struct taken *ret)
 	return true;
 }
 
+/* Fills words at `tail` with zeros, and gives them back. For an heir, says before what it does. */
+static void give_back(struct take *take, uint64_t tail, uint64_t words)
+{
+	struct arena_sampler *sampler = &take->control->sampler;
+
+	atomic_store_explicit(&sampler->taking, tail + words, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	memset(ring_words(take->control) + tail % ARENA_RING_WORDS, 0, words * 8);
+	/* H */
+	atomic_store_explicit(&sampler->tail, tail + words, memory_order_release);
+}
+
+/* Whether so many words at `tail` can be a record, or padding. */
+static bool fits(const struct take *take, uint64_t tail, uint64_t words)
+{
+	uint64_t head = atomic_load_explicit(&take->control->sampler.head, memory_order_relaxed);
+
+	return words && words <= ARENA_RING_WORDS - tail % ARENA_RING_WORDS && words <= head - tail;
+}
+
+void take_begin(struct take *take)
+{
+	struct arena_sampler *sampler = &take->control->sampler;
+	uint64_t tail = atomic_load(&sampler->tail), taking = atomic_load(&sampler->taking);
+	struct taken taken;
+
+	if (taking > tail && fits(take, tail, taking - tail))
+		give_back(take, tail, taking - tail);
+	/* It holds less than this even if there are writers at it. */
+	for (uint64_t i = 0; i < ARENA_RING_WORDS / RING_HEAD_WORDS; i++)
+		if (take_next(take, &taken) == TAKE_NONE)
+			break;
+}
+
 /* Copies the record at `tail`, and gives its room back. Returns its words; 0 if it has no end. */
 static uint64_t take_words(struct take *take, uint64_t header)
 {
-	struct arena_sampler *sampler = &take->control->sampler;
-	uint64_t tail = atomic_load_explicit(&sampler->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&sampler->head, memory_order_relaxed);
-	uint64_t place = tail % ARENA_RING_WORDS, words = header >> 8;
-	uint64_t *record = ring_words(take->control) + place;
+	uint64_t tail = atomic_load_explicit(&take->control->sampler.tail, memory_order_relaxed);
+	uint64_t words = header >> 8;
 
-	if (!words || words > ARENA_RING_WORDS - place || words > head - tail)
+	if (!fits(take, tail, words))
 		return 0;
 	if ((header & 0xff) == RING_SAMPLE) {
 		if (words > TAKE_WORDS_MAX)
 			return 0;
-		memcpy(take->words, record, words * 8);
-		memset(record, 0, words * 8);
-	} else {
-		/* Of padding only the header was written. */
-		record[0] = 0;
+		memcpy(take->words, ring_words(take->control) + tail % ARENA_RING_WORDS, words * 8);
 	}
-	/* H */
-	atomic_store_explicit(&sampler->tail, tail + words, memory_order_release);
+	give_back(take, tail, words);
 	return words;
 }
 

@@ -53,7 +53,13 @@ enum take_result take_next(struct take *take, struct taken *ret);
 /* A sample out of the words of a record; false if they make none. It borrows them. */
 bool take_parse(const uint64_t *words, uint64_t count, struct taken *ret);
 
-/* Forgets what is in the ring, and whatever state a recorder before us left it in. */
+/*
+ * Begins: finishes what a recorder before us died over, and forgets what is in the
+ * ring. Writers that are at it go on; what they write comes later.
+ */
+void take_begin(struct take *take);
+
+/* For a ring that is stuck, or makes no sense: all is free, whoever may be writing there. */
 void take_start_over(struct take *take);
 
 #endif /* SAMPLE_TAKE_H */

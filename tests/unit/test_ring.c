@@ -167,6 +167,56 @@ static void a_record_that_is_not_finished_holds_up_those_behind_it(void)
 	CHECK_EQ(taken.ticks, 1);
 }
 
+/* As it is when a recorder dies: it has said what it takes, and stored so many zeros. */
+static void who_follows_a_recorder_that_died_goes_on(void)
+{
+	struct taken taken;
+
+	for (uint64_t zeros = 0; zeros < 20; zeros++) {
+		uint64_t tail, words, *late;
+
+		make_arena();
+		write_sample(1, 0, 2, 3);
+		write_sample(1, 1, 2, 3);
+		tail = atomic_load(&control->sampler.tail);
+		words = ring_words(control)[tail % ARENA_RING_WORDS] >> 8;
+		CHECK_EQ(words, 17);
+		late = ring_reserve(control, RING_HEAD_WORDS);
+		atomic_store(&control->sampler.taking, tail + words);
+		memset(ring_words(control) + tail % ARENA_RING_WORDS, 0,
+		       8 * (zeros < words ? zeros : words));
+		if (zeros > words)
+			atomic_store(&control->sampler.tail, tail + words);
+		take_begin(&taker);
+		CHECK_EQ(take_next(&taker, &taken), TAKE_NONE);
+		/* Whoever was at it meanwhile has its room still. */
+		((struct ring_sample *)late)->tid = 9;
+		ring_publish(late, RING_HEAD_WORDS, RING_SAMPLE);
+		CHECK_EQ(take_next(&taker, &taken), TAKE_SAMPLE);
+		CHECK_EQ(taken.tid, 9);
+		CHECK_EQ(taker.damaged, 0);
+	}
+}
+
+static void nonsense_about_what_was_being_taken_is_not_believed(void)
+{
+	static const uint64_t ends[] = {
+		1, 5000, ARENA_RING_WORDS, ARENA_RING_WORDS + 1, UINT64_MAX, UINT64_MAX / 2};
+	struct taken taken;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		make_arena();
+		write_sample(1, 0, 2, 3);
+		atomic_store(&control->sampler.taking,
+			     atomic_load(&control->sampler.tail) + ends[i]);
+		take_begin(&taker);
+		take_start_over(&taker);
+		CHECK(write_sample(1, 1, 2, 3));
+		CHECK_EQ(take_next(&taker, &taken), TAKE_SAMPLE);
+		CHECK_EQ(taken.ticks, 1);
+	}
+}
+
 /* Whatever stands there, each call is bounded, and a good record is taken again soon. */
 static void a_ring_full_of_nonsense_is_survived(void)
 {
@@ -198,6 +248,8 @@ int main(void)
 	RUN(what_many_threads_write_is_taken_whole_and_in_their_order);
 	RUN(a_full_ring_refuses_and_goes_on_once_there_is_room);
 	RUN(a_record_that_is_not_finished_holds_up_those_behind_it);
+	RUN(who_follows_a_recorder_that_died_goes_on);
+	RUN(nonsense_about_what_was_being_taken_is_not_believed);
 	RUN(a_ring_full_of_nonsense_is_survived);
 	return check_done();
 }
