@@ -18,9 +18,9 @@ build/build.ninja: | packages-build
 all: packages-build build/build.ninja ## build everything under build/, the tool as build/unweave
 	@if [ -t 1 ]; then ninja -C build; else ninja --quiet -C build; fi
 
-demo: all ## record a small server under load, and show what is in the trace
+demo: all ## record a small server under load, report, and draw a flame graph
 	build/unweave record -o build/demo.unw -- build/examples/server --load 3
-	build/unweave info build/demo.unw
+	build/unweave report build/demo.unw
 	build/unweave flame build/demo.unw -o build/demo.html
 
 check: packages-build-check ## build and pass every test

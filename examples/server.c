@@ -379,9 +379,10 @@ static int listen_on_loopback(struct sockaddr_in *ret)
 	return fd;
 }
 
-static void start_worker(struct worker *worker, int stop)
+static void start_worker(struct worker *worker, long number, int stop)
 {
 	struct epoll_event event = {.events = EPOLLIN};
+	char name[16];
 
 	worker->ready.last = &worker->ready.first;
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -390,6 +391,8 @@ static void start_worker(struct worker *worker, int stop)
 		perror("server: worker");
 		exit(EXIT_FAILURE);
 	}
+	snprintf(name, sizeof(name), "worker %ld", number);
+	pthread_setname_np(worker->thread, name);
 }
 
 static void stop_workers(struct worker *workers, long threads, int stop)
@@ -451,7 +454,7 @@ int main(int argc, char **argv)
 		load = load_start(&address, seconds);
 	stop = eventfd(0, EFD_CLOEXEC);
 	for (long i = 0; i < threads; i++)
-		start_worker(&workers[i], stop);
+		start_worker(&workers[i], i + 1, stop);
 	accept_connections(listener, load, workers, threads);
 	stop_workers(workers, threads, stop);
 	close(listener);

@@ -78,12 +78,12 @@ def describe(samples):
     ]
 
 
-def compare_export(cpu, exported):
-    """Both in ns by stack; an export has whole microseconds."""
+def compare_cpu(cpu, other):
+    """Both in ns by stack, or by label; an export has whole microseconds."""
     return [
-        f"{' < '.join(stack[:12])}: {cpu[stack]} ns, exported as {exported[stack]}"
-        for stack in cpu.keys() | exported.keys()
-        if abs(cpu[stack] - exported[stack]) > 1000
+        f"{key if isinstance(key, str) else ' < '.join(key[:12])}: {cpu[key]} ns, not {other[key]}"
+        for key in cpu.keys() | other.keys()
+        if abs(cpu[key] - other[key]) > 1000
     ]
 
 
@@ -116,7 +116,7 @@ def check_planted(tap, tools, program, run, chance, folder):
     found = reading.Trace(tools.samples, trace)
     samples = found.samples
     # What comes before the sampler knows of a thread is missing; a busy machine makes it more.
-    share = found.cpu / sum(place["ns"] for place in truth["places"])
+    share = sum(found.cpu_of_stacks().values()) / sum(place["ns"] for place in truth["places"])
     tap.check(
         f"{title}: the samples stand for the CPU time that was used",
         [] if 0.75 < share < 1.1 else [f"{share:.1%} of it"],
@@ -129,10 +129,13 @@ def check_planted(tap, tools, program, run, chance, folder):
         unlikely,
         f" ({outside} of {len(planted)} places outside of their 95 %)",
     )
-    tap.check(
-        f"{title}: an export says the same",
-        compare_export(found.cpu_of, reading.folded(tools.unweave, trace, "--cpu")),
-    )
+    report = reading.Report(tools.unweave, trace)
+    wrong = compare_cpu(found.cpu, report.cpu)
+    if abs(report.coverage - found.coverage()) > 0.0001:
+        wrong.append(f"coverage is {report.coverage:.2%}")
+    tap.check(f"{title}: the report says the same, of stacks and of tasks", wrong)
+    exported = reading.folded(tools.unweave, trace, "--cpu")
+    tap.check(f"{title}: so does an export", compare_cpu(found.cpu_of_stacks(), exported))
 
 
 def off(measured, least, most):
@@ -166,7 +169,7 @@ def check_waits(tap, tools, threads, seconds, folder):
     if wrong:
         return
     waiters = json.loads(answer.read_text())["waiters"]
-    waits = reading.Trace(tools.samples, trace).waits
+    waits = reading.Report(tools.unweave, trace).waits
     exported = reading.folded_waits(tools.unweave, trace)
     tap.check(
         f"{title}: times of tasks are those of the log, within 1 %",

@@ -2,8 +2,8 @@
 /*
  * samples TRACE
  *
- * Every sample and every wait of a trace as the model has them, a line of JSON
- * each: what reports and graphs are sums of. At the end, the totals.
+ * Every sample of a trace as the model has it, a line of JSON each: what reports
+ * and graphs are sums of.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,31 +46,15 @@ static int print_stack(const struct printer *printer, uint32_t stack)
 	return 0;
 }
 
-static void print_task(const char *kind, const struct model_task *task)
-{
-	printf("{\"kind\":\"%s\",\"task\":", kind);
-	if (task)
-		printf("\"%s\"", task->label);
-	else
-		printf("null");
-}
-
 static int on_sample(void *data, const struct model_sample *sample)
 {
-	print_task("sample", sample->task);
+	if (sample->task)
+		printf("{\"task\":\"%s\"", sample->task->label);
+	else
+		printf("{\"task\":null");
 	printf(",\"outcome\":\"%s\",\"weight\":%llu,\"flags\":%u", outcomes[sample->outcome],
 	       (unsigned long long)sample->weight, sample->flags);
 	return print_stack(data, sample->stack);
-}
-
-static int on_wait(void *data, const struct model_wait *wait)
-{
-	uint64_t woken = wait->woken ? wait->woken : wait->end;
-
-	print_task("wait", wait->task);
-	printf(",\"pending\":%llu,\"queued\":%llu", (unsigned long long)(woken - wait->start),
-	       (unsigned long long)(wait->end - woken));
-	return print_stack(data, wait->stack);
 }
 
 static int print_all(const char *path, struct diag *diag)
@@ -78,7 +62,7 @@ static int print_all(const char *path, struct diag *diag)
 	struct reader *reader = NULL;
 	struct symbols *symbols = NULL;
 	struct printer printer = {0};
-	struct model_sink sink = {.sample = on_sample, .wait = on_wait, .data = &printer};
+	struct model_sink sink = {.sample = on_sample, .data = &printer};
 	int r = reader_open(&reader, path, NULL, NULL, diag);
 
 	if (r == 0)
