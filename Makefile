@@ -18,8 +18,8 @@ build/build.ninja: | packages-build
 all: packages-build build/build.ninja ## build everything under build/, the tool as build/unweave
 	@if [ -t 1 ]; then ninja -C build; else ninja --quiet -C build; fi
 
-demo: all ## record a small server under load, report, and draw a flame graph
-	build/unweave record -o build/demo.unw -- build/examples/server --load 3
+demo: all ## record a small server under load, report what it did, draw its flame graph
+	build/unweave record -F 499 -o build/demo.unw -- build/examples/server --load 3
 	build/unweave report build/demo.unw
 	build/unweave flame build/demo.unw -o build/demo.html
 
