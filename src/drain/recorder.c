@@ -469,6 +469,11 @@ const struct stacks *recorder_stacks(const struct recorder *recorder)
 	return drain_stacks(recorder->drain);
 }
 
+void recorder_renew(struct recorder *recorder)
+{
+	drain_set_keywords(recorder->drain, recorder->session.keywords);
+}
+
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
 {
 	drain_set_keywords(recorder->drain, keywords);

@@ -57,6 +57,9 @@ int recorder_put(struct recorder *recorder, const struct block *block, const uin
 /* All frames of chains that were met so far; owned by the recorder. */
 const struct stacks *recorder_stacks(const struct recorder *recorder);
 
+/* Has each thread take notice of the session anew, at its next hook. */
+void recorder_renew(struct recorder *recorder);
+
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords);
 
 /* Ends the session and takes the rest. Blocks may still be put into the trace. */

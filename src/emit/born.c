@@ -97,6 +97,7 @@ void emit_child(void)
 	if (emit_process.threads)
 		munmap(emit_process.threads, ARENA_LINES * sizeof(struct emit_thread) + 4096);
 	place_forget();
+	sampler_forget();
 	emit_process = (struct emit_process){0};
 	unweave_priv_self = &emit_nobody.hot;
 	if (exit_key_made)

@@ -17,6 +17,13 @@
 #define BEYOND_BYTES 512u       /* behind the outermost run: its dispatch, who called it */
 #define ABANDONED_NS UINT64_C(5000000000) /* a recorder that does nothing for so long is gone */
 
+/*
+ * Timers that were set: id + 1, session, thread. Whoever takes one off deletes it: nobody else
+ * may, since the kernel may have given its id to the program by then.
+ */
+#define TIMERS_MAX 1024u
+static _Atomic uint64_t timers[TIMERS_MAX];
+
 /* A run that the thread is inside of. */
 struct run {
 	uint64_t task;
@@ -249,9 +256,54 @@ static void take_sample(struct arena_control *control, const ucontext_t *context
 	ring_publish((uint64_t *)sample, plan.words + bytes / 8, RING_SAMPLE);
 }
 
+static uint64_t timer_entry(int id, uint32_t session, uint32_t tid)
+{
+	return (uint64_t)((uint32_t)id + 1) << 32 | (session & 0xff) << 24 | (tid & 0xffffff);
+}
+
+static void delete_timer(_Atomic uint64_t *entry, uint64_t expected)
+{
+	if (atomic_compare_exchange_strong(entry, &expected, 0))
+		syscall(SYS_timer_delete, (int)(expected >> 32) - 1);
+}
+
+/* The kernel stops a timer whose thread has ended, but keeps it. */
+static void delete_stopped_timers(void)
+{
+	for (unsigned i = 0; i < TIMERS_MAX; i++) {
+		uint64_t entry = atomic_load(&timers[i]);
+
+		if (entry && syscall(SYS_tgkill, getpid(), (uint32_t)entry & 0xffffff, 0) < 0)
+			delete_timer(&timers[i], entry);
+	}
+}
+
+static bool note_timer(uint64_t entry)
+{
+	for (unsigned i = 0; i < TIMERS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (!atomic_load_explicit(&timers[i], memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&timers[i], &none, entry))
+			return true;
+	}
+	return false;
+}
+
+/* `age`: of sessions that are so many before this one, or more. */
+static void delete_timers(uint32_t session, int age)
+{
+	for (unsigned i = 0; i < TIMERS_MAX; i++) {
+		uint64_t entry = atomic_load_explicit(&timers[i], memory_order_relaxed);
+
+		if (entry && (int8_t)(session - (uint32_t)(entry >> 24)) >= age)
+			delete_timer(&timers[i], entry);
+	}
+}
+
 /*
  * Has a thread sampled by its CPU clock: any of the process, so that one that
- * sleeps need not be woken for it. The kernel ends the timer with the thread.
+ * sleeps need not be woken for it.
  */
 static void start_timer(struct arena_control *control, int signal, uint32_t tid)
 {
@@ -260,17 +312,25 @@ static void start_timer(struct arena_control *control, int signal, uint32_t tid)
 						  .tv_nsec = (long)(period % 1000000000)}};
 	struct sigevent event = {.sigev_signo = signal, .sigev_notify = SIGEV_THREAD_ID};
 	clockid_t clock = (clockid_t)(~tid << 3 | 6); /* as the kernel numbers them: its CPU time */
+	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
 	int id;
 
 	if (!period)
 		return;
-	event.sigev_value.sival_int =
-		(int)atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
+	event.sigev_value.sival_int = (int)session;
 	event._sigev_un._tid = (pid_t)tid;
 	time.it_value = time.it_interval;
 	/* Not by the library's functions, which may take memory. */
-	if (syscall(SYS_timer_create, clock, &event, &id) == 0)
-		syscall(SYS_timer_settime, id, 0, &time, NULL);
+	if (syscall(SYS_timer_create, clock, &event, &id) < 0)
+		return;
+	if (!note_timer(timer_entry(id, session, tid))) {
+		delete_stopped_timers();
+		if (!note_timer(timer_entry(id, session, tid))) {
+			syscall(SYS_timer_delete, id);
+			return;
+		}
+	}
+	syscall(SYS_timer_settime, id, 0, &time, NULL);
 }
 
 static void start_timers(struct arena_control *control, int signal)
@@ -297,7 +357,10 @@ static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 		    (uint32_t)info->si_value.sival_int &&
 	    clock_monotonic() - beat < ABANDONED_NS)
 		return true;
-	syscall(SYS_timer_delete, info->si_timerid);
+	for (unsigned i = 0; i < TIMERS_MAX; i++)
+		delete_timer(&timers[i],
+			     timer_entry(info->si_timerid, (uint32_t)info->si_value.sival_int,
+					 thread_id()));
 	return false;
 }
 
@@ -377,8 +440,18 @@ void sampler_install(struct arena_control *control)
 void sampler_check(struct arena_control *control)
 {
 	uint32_t signal = atomic_load_explicit(&control->sampler.signal, memory_order_relaxed);
+	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
 	struct sigaction now;
 
-	if (signal && sigaction((int)signal, NULL, &now) == 0 && !is_ours(&now))
+	/* Those of threads that have ended do not end by themselves. */
+	delete_timers(session, 1);
+	if (signal && sigaction((int)signal, NULL, &now) == 0 && !is_ours(&now)) {
 		atomic_store(&control->sampler.signal, 0);
+		delete_timers(session, 0);
+	}
+}
+
+void sampler_forget(void)
+{
+	memset(timers, 0, sizeof(timers));
 }

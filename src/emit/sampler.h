@@ -14,7 +14,10 @@
 /* Takes the signal, unless the program has it; once the arena is there. */
 void sampler_install(struct arena_control *control);
 
-/* Gives the signal up if the program has taken it since. When a session begins. */
+/* Gives the signal up if the program has taken it since. When a session begins, or changes. */
 void sampler_check(struct arena_control *control);
+
+/* In a child of fork(), which has none of its parent's timers. */
+void sampler_forget(void);
 
 #endif /* EMIT_SAMPLER_H */

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -65,13 +67,22 @@ int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool 
 	return 0;
 }
 
-uint64_t clocks_counted(const struct thread *thread)
+uint64_t clocks_counted(const struct threads *threads, const struct thread *thread)
 {
+	char path[64], line[64] = "";
 	uint64_t count;
+	int fd;
 
-	if (thread->fd < 0 || read(thread->fd, &count, sizeof(count)) != sizeof(count))
+	if (thread->fd >= 0)
+		return read(thread->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", threads->pid, thread->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return 0;
-	return count;
+	if (read(fd, line, sizeof(line) - 1) < 0)
+		line[0] = '\0';
+	close(fd);
+	return strtoull(line, NULL, 10);
 }
 
 int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order)

@@ -26,8 +26,8 @@ struct clocks_perf clocks_try_perf(pid_t tid, uint64_t period_ns);
 /* Gives a thread its perf event. Returns -errno. */
 int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool user_only);
 
-/* CPU ns that a thread's event has counted; 0 if it has none. */
-uint64_t clocks_counted(const struct thread *thread);
+/* CPU ns that a thread has run, as its event counts them, or the kernel; 0 if nobody knows. */
+uint64_t clocks_counted(const struct threads *threads, const struct thread *thread);
 
 /* Sends thread `tid` an order. -errno. */
 int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order);

@@ -52,7 +52,8 @@ struct sampler {
 	uint64_t checked_ns;
 	uint64_t flushed_ns;
 	uint64_t asked_ns;     /* by the wall clock */
-	uint64_t counted;      /* CPU ns of all events at the last check */
+	uint64_t counted;      /* CPU ns of all threads when something was heard last */
+	uint64_t heard;        /* samples and losses then */
 	uint64_t samples_then; /* at the last check */
 	uint64_t lost_then;
 	uint32_t stuck; /* checks in a row */
@@ -327,40 +328,48 @@ static void check_ring(struct sampler *sampler)
 }
 
 /* Whether threads use the CPU and no sample says so, lost ones included. */
-static bool is_deaf(const struct sampler *sampler, uint64_t counted)
+static bool is_deaf(struct sampler *sampler)
 {
-	return sampler->samples == sampler->samples_then && lost(sampler) == sampler->lost_then &&
-	       counted > sampler->counted &&
-	       counted - sampler->counted > DEAF_PERIODS * sampler->period_ns;
+	const struct threads *threads = &sampler->threads;
+	uint64_t heard = sampler->samples + lost(sampler), counted = 0;
+
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (!threads->all[i].blocked)
+			counted += clocks_counted(threads, &threads->all[i]);
+	if (heard != sampler->heard || counted < sampler->counted) {
+		sampler->heard = heard;
+		sampler->counted = counted;
+	}
+	return counted - sampler->counted > DEAF_PERIODS * sampler->period_ns;
 }
 
 /* Threads change their masks; and a program may take our signal over. */
 static void check(struct sampler *sampler)
 {
 	struct threads *threads = &sampler->threads;
-	uint64_t counted = 0;
-	bool deaf;
+	const char *name = sigabbrev_np(threads->signal);
+	bool deaf = is_deaf(sampler);
 
-	for (uint32_t i = 0; i < threads->count; i++)
-		counted += clocks_counted(&threads->all[i]);
-	deaf = is_deaf(sampler, counted);
 	for (uint32_t i = 0; i < threads->count; i++) {
 		bool before = threads->all[i].blocked;
 
 		if (deaf || before)
 			threads_look(threads, &threads->all[i]);
 		/* The time may be that of a thread that blocks the signal since. */
-		deaf = deaf && threads->all[i].blocked == before;
+		if (threads->all[i].blocked != before) {
+			deaf = false;
+			sampler->heard = UINT64_MAX;
+		}
 	}
 	/* A thread that began to take part has looked, and says that it is not ours any more. */
 	if (!atomic_load(&shared(sampler)->signal) || deaf) {
-		add_note(sampler, "CPU samples ended: the program has taken %s for itself.",
-			 sigabbrev_np(threads->signal) ? sigabbrev_np(threads->signal)
-						       : "the signal");
+		add_note(sampler, "CPU samples ended: the program has taken %s%s for itself.",
+			 name ? "SIG" : "the ", name ? name : "signal");
 		go_off(sampler);
+		/* Has threads look at their signal again, and end their timers. */
+		recorder_renew(sampler->recorder);
 	}
 	check_ring(sampler);
-	sampler->counted = counted;
 	sampler->samples_then = sampler->samples;
 }
 

@@ -12,6 +12,7 @@
  *     leave MS          a child that works, and that nobody waits for
  *     block             SIGURG, in this thread and those that it starts
  *     handle            SIGURG, by a handler that counts
+ *     undisturbed MS    works, and no SIGURG is counted meanwhile
  *     profile MS        works while SIGPROF comes, and counts it
  *     middle            what follows happens in the middle of a run
  *     segv, kill, exit STATUS, exec PROGRAM ARGUMENT...
@@ -147,6 +148,15 @@ static void count(int signal)
 	counted++;
 }
 
+static void undisturbed(int ms)
+{
+	sig_atomic_t before = counted;
+
+	work(ms);
+	if (counted != before)
+		exit(94);
+}
+
 static void profile(int ms)
 {
 	struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
@@ -209,6 +219,8 @@ static int obey(char **argument)
 		children(number(argument), number(argument));
 	else if (strcmp(verb, "leave") == 0)
 		leave(number(argument));
+	else if (strcmp(verb, "undisturbed") == 0)
+		undisturbed(number(argument));
 	else if (strcmp(verb, "profile") == 0)
 		profile(number(argument));
 	else if (strcmp(verb, "exit") == 0)
