@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same for samples that perf took, and `unweave splice` put into the trace.
 
-usage: check_perf.py UNWEAVE SAMPLES PLANTED...
+usage: check_perf.py UNWEAVE SAMPLES SWITCHES PLANTED...
 
 Skipped where there is no perf, or it may not sample.
 """
@@ -113,9 +113,34 @@ def check(tap, unweave, samples, program, run, chance, folder):
     )
 
 
+def check_switches(tap, unweave, samples, program, how, folder):
+    """A million turns a second: by its time and by its stack a sample must be of one task."""
+    title = f"switches with perf record {' '.join(how)}"
+    trace, capture, both = folder / "switches.unw", folder / "perf.data", folder / "both.unw"
+    record = [unweave, "record", "-q", "-F", "0", "--buffer", "64M", "-o", trace, "--"]
+    wrong = run_all(
+        [
+            perf_command(capture, how, 2999) + record + [program, "1" if not FULL else "10"],
+            [unweave, "splice", "-q", trace, capture, "-o", both],
+        ]
+    )
+    tap.check(f"{title}: it is spliced", wrong)
+    if wrong:
+        return
+    found = reading.Trace(samples, both).samples
+    in_tasks = [sample for sample in found if sample.task and sample.stack]
+    working = [sample for sample in in_tasks if sample.stack[0].startswith("work_")]
+    mixed = [sample for sample in working if sample.stack[0] != f"work_{sample.task[1:]}"]
+    tap.check(
+        f"{title}: no sample has a wrong task",
+        describe(mixed) if working else ["no sample is in a task's function"],
+        f" (of {account.count(working)})",
+    )
+
+
 def main():
-    unweave, samples = sys.argv[1:3]
-    programs = {Path(path).name: path for path in sys.argv[3:]}
+    unweave, samples, switches = sys.argv[1:4]
+    programs = {Path(path).name: path for path in sys.argv[4:]}
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -126,6 +151,8 @@ def main():
             if FULL:
                 run = (*run[:4], 10 * run[4], run[5])
             check(tap, unweave, samples, programs[run[0]], run, CHANCE / len(RUNS), folder)
+        for how in (["-g"], ["--call-graph", "dwarf"]):
+            check_switches(tap, unweave, samples, switches, how, folder)
     return tap.end()
 
 
