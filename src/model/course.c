@@ -177,11 +177,7 @@ static struct live_task *add_task(struct model *model, uint64_t id, uint64_t tim
 	return task;
 }
 
-/*
- * The task, made if it was not seen before. Returns 0 with NULL if it has ended: what is
- * said of it comes late.
- */
-static int get_task(struct model *model, uint64_t id, uint64_t time, struct live_task **ret)
+int course_task(struct model *model, uint64_t id, uint64_t time, struct live_task **ret)
 {
 	*ret = model->hint && model->hint->told.id == id ? model->hint
 							 : live_find(&model->live, id);
@@ -219,7 +215,7 @@ static int begin_run(struct model *model, struct lane *lane, const struct unweav
 	struct live_task *task = NULL;
 	struct lane_run *run;
 	uint32_t index = (uint32_t)(lane - model->lanes);
-	int r = get_task(model, event->task, event->time, &task);
+	int r = course_task(model, event->task, event->time, &task);
 
 	/* It cannot run at two places: the end of the other run has no time of its own yet. */
 	if (r == 0 && task && task->open && task->lane != index)
@@ -246,15 +242,18 @@ static int begin_run(struct model *model, struct lane *lane, const struct unweav
 	return 0;
 }
 
-/* A run that began unseen, while the nest was not known. */
+/* A run that began unseen, while the nest was not known; `*ret` is its task, if that is known. */
 static int end_unseen_run(struct model *model, struct lane *lane, const struct unweave_event *event,
 			  struct live_task **ret)
 {
 	struct unweave_event begin = *event;
 	int r;
 
-	*ret = NULL;
 	begin.time = lane->since;
+	/* Not while it waited, as somebody else said. */
+	if (*ret && (*ret)->state == LIVE_WAITS && (*ret)->since > begin.time)
+		begin.time = (*ret)->since;
+	*ret = NULL;
 	r = begin_run(model, lane, &begin, 0, true);
 	if (r < 0)
 		return r;
@@ -297,7 +296,7 @@ static int on_complete(struct model *model, struct lane *lane, const struct unwe
 	struct live_task *task = NULL;
 	int r;
 
-	r = get_task(model, event->task, event->time, &task);
+	r = course_task(model, event->task, event->time, &task);
 	if (r < 0)
 		return r;
 	/* Its place on another thread stays, for the word that the run ended there. */
@@ -352,7 +351,7 @@ static void note_wake(struct live_task *task, const struct unweave_event *event)
 static int on_wake(struct model *model, const struct unweave_event *event)
 {
 	struct live_task *task = NULL;
-	int r = get_task(model, event->task, event->time, &task);
+	int r = course_task(model, event->task, event->time, &task);
 
 	if (r < 0 || !task)
 		return r;
@@ -381,7 +380,7 @@ static int on_wake(struct model *model, const struct unweave_event *event)
 static int on_name(struct model *model, const struct unweave_event *event)
 {
 	struct live_task *task = NULL;
-	int r = get_task(model, event->task, event->time, &task);
+	int r = course_task(model, event->task, event->time, &task);
 
 	if (r < 0 || !task)
 		return r;
@@ -597,84 +596,11 @@ int course_event(struct model *model, const struct course_step *step)
 		r = on_event(model, lane, event, step->stack);
 	model->hint = NULL;
 	lane->last = event->time;
+	/* Headers may lie about the last. */
+	if (event->time > model->totals.last)
+		model->totals.last = event->time;
 	model->totals.events += event->time >= model->from;
 	return r;
-}
-
-/* The run that a sample fell into, if it is one of the sampled thread; NULL: none is known. */
-static struct lane_run *run_of(struct model *model, const struct live_task *task, uint32_t tid)
-{
-	struct lane *lane = task->open ? &model->lanes[task->lane] : NULL;
-	const struct reader_thread *thread =
-		lane ? reader_thread(model->reader, lane->thread) : NULL;
-
-	return thread && thread->tid == tid ? lane_find(lane, task->told.id) : NULL;
-}
-
-/* Counts the sample for its task and run. */
-static void charge(struct model *model, struct live_task *task,
-		   const struct sampling_sample *sample)
-{
-	struct lane_run *run = run_of(model, task, sample->tid);
-
-	task->told.cpu += sample->weight;
-	task->told.samples++;
-	if (!run)
-		return;
-	run->cpu += sample->weight;
-	run->samples++;
-	if (!run->lead)
-		run->hottest = sample->stack;
-	run->lead += run->hottest == sample->stack ? 1 : UINT32_MAX;
-}
-
-static int on_sample(struct model *model, const struct sampling_sample *sample)
-{
-	struct model_totals *totals = &model->totals;
-	const uint32_t *thread = map_find(&model->tids, sample->tid);
-	struct model_sample told = {
-		.time = sample->time,
-		.weight = sample->weight,
-		.tid = sample->tid,
-		.thread = thread ? *thread : 0,
-		.stack = sample->stack,
-		.flags = sample->flags,
-		.outcome = sample->outcome,
-	};
-	struct live_task *task = NULL;
-	int r = get_task(model, sample->task, sample->time, &task);
-
-	if (r < 0 || sample->time < model->from)
-		return r;
-	if (sample->time > totals->last)
-		totals->last = sample->time;
-	if (task)
-		told.task = &task->told;
-	totals->samples++;
-	totals->in_tasks += sample->outcome != SPLICE_NO_TASK;
-	totals->outcomes[sample->outcome]++;
-	if (sample->flags & SAMPLE_ASLEEP) {
-		totals->asleep++;
-	} else {
-		totals->cpu += sample->weight;
-		if (task)
-			charge(model, task, sample);
-	}
-	return model->sink->sample ? model->sink->sample(model->sink->data, &told) : 0;
-}
-
-int course_samples(struct model *model, uint64_t until, struct diag *diag)
-{
-	while (model->sampling.due < until) {
-		struct sampling_sample sample;
-		int r = sampling_next(&model->sampling, &sample, diag);
-
-		if (r == 0)
-			r = on_sample(model, &sample);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 static int by_age(const void *a, const void *b)

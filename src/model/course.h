@@ -50,6 +50,12 @@ int course_take(struct model *model, const struct unweave_event *event, uint64_t
 		struct course_step *ret);
 void course_prepare(struct model *model, struct course_step *step);
 
+/*
+ * The task, made if it was not seen before. Returns 0 with NULL if it has ended: what is
+ * said of it comes late.
+ */
+int course_task(struct model *model, uint64_t id, uint64_t time, struct live_task **ret);
+
 /* Ends what still goes on. */
 int course_end(struct model *model);
 

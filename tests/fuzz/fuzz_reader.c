@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "repair.h"
 #include "trace/reader.h"
-#include "util/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -90,47 +90,6 @@ static void read_trace(int fd)
 		must(again + read_all(reader, 0, middle, &(uint64_t){0}) == count);
 	}
 	reader_free(reader);
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static void put_u32(uint8_t *at, uint32_t value)
-{
-	for (unsigned i = 0; i < 4; i++)
-		at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void repair(uint8_t *bytes, size_t length)
-{
-	size_t at = FORMAT_FILE_HEADER_BYTES;
-
-	if (length >= at) {
-		memcpy(bytes, FORMAT_MAGIC, 8);
-		put_u32(bytes + 8, FORMAT_VERSION);
-		put_u32(bytes + 12, FORMAT_FILE_HEADER_BYTES);
-	}
-	while (length >= FORMAT_BLOCK_HEADER_BYTES && at <= length - FORMAT_BLOCK_HEADER_BYTES) {
-		uint8_t *block = bytes + at;
-		size_t left = length - at - FORMAT_BLOCK_HEADER_BYTES;
-		uint32_t stored = get_u32(block + 8);
-
-		if (get_u32(block) != FORMAT_BLOCK_MAGIC) {
-			at += FORMAT_BLOCK_ALIGN;
-			continue;
-		}
-		if (stored > left) {
-			stored = (uint32_t)left;
-			put_u32(block + 8, stored);
-		}
-		if (block[5] == BLOCK_PLAIN)
-			put_u32(block + 12, stored);
-		put_u32(block + 52, (uint32_t)hash_xxh64(block + 64, stored, 0));
-		put_u32(block + 60, (uint32_t)hash_xxh64(block, 60, 0));
-		at += (FORMAT_BLOCK_HEADER_BYTES + (size_t)stored + 7) & ~(size_t)7;
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
