@@ -332,7 +332,7 @@ static int on_create(struct model *model, const struct unweave_event *event, uin
 		task->told.stack = stack;
 	if (!before)
 		task->told.before = false;
-	if (task->state == LIVE_UNKNOWN) {
+	if (task->state == LIVE_UNKNOWN && !model->runs_untold) {
 		start_wait(task, event->time, stack);
 		task->first = !before;
 		task->begin_unknown = before;

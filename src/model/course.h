@@ -23,6 +23,7 @@ struct model {
 	uint64_t events_told; /* as progress */
 	uint64_t losses;      /* words of a loss so far */
 	uint64_t from, to;
+	bool runs_untold; /* at detail `samples`: that a task waits now says nothing of later */
 
 	struct live live;
 	struct live_task *hint; /* perhaps the task of the present event */

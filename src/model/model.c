@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/course.h"
+#include "unweave.h"
 #include "util/cleanup.h"
 
 #define STEPS 32u
@@ -16,11 +17,14 @@ DEFINE_FREEP(struct model, model_free)
 int model_new(struct model **ret, struct reader *reader)
 {
 	cleanup(model_freep) struct model *model = calloc(1, sizeof(*model));
+	const struct reader_summary *summary = reader_summary(reader);
 
 	if (!model)
 		return -ENOMEM;
 	model->reader = reader;
 	model->to = UINT64_MAX;
+	model->runs_untold =
+		summary->session_known && summary->session.detail == UNWEAVE_DETAIL_SAMPLES;
 	if (live_init(&model->live) < 0 || tree_new(&model->tree) < 0 ||
 	    map_init(&model->tids, UINT32_MAX) < 0 ||
 	    map_init(&model->lane_index, UINT32_MAX) < 0 ||

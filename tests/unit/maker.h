@@ -13,6 +13,7 @@
 #include "trace/meta.h"
 #include "trace/stacks.h"
 #include "trace/writer.h"
+#include "unweave.h"
 
 #define MAKER_STREAMS 16
 
@@ -73,15 +74,16 @@ static inline struct meta_text maker_text(const char *text)
 	return (struct meta_text){.bytes = text, .length = strlen(text)};
 }
 
-static inline void maker_session(struct maker *maker, uint64_t ticks_per_s)
+static inline void maker_session_of(struct maker *maker, uint64_t ticks_per_s,
+				    enum unweave_detail detail)
 {
 	struct meta_session session = {
 		.pid = 4242,
 		.realtime = UINT64_C(1700000000000000000),
 		.clock = 1,
 		.ticks_per_s = ticks_per_s,
-		.keywords = 0x7f7f,
-		.detail = 3,
+		.keywords = detail == UNWEAVE_DETAIL_SAMPLES ? 0 : 0x7f7f,
+		.detail = detail,
 		.version = maker_text("0.1.0"),
 		.program = maker_text("/usr/bin/server"),
 		.machine = maker_text("x86_64"),
@@ -89,6 +91,11 @@ static inline void maker_session(struct maker *maker, uint64_t ticks_per_s)
 
 	meta_session_encode(&maker->buffer, &session);
 	maker_block(maker, BLOCK_SESSION, 0);
+}
+
+static inline void maker_session(struct maker *maker, uint64_t ticks_per_s)
+{
+	maker_session_of(maker, ticks_per_s, UNWEAVE_DETAIL_FULL);
 }
 
 static inline void maker_clock(struct maker *maker, uint64_t ticks, uint64_t raw)

@@ -347,6 +347,22 @@ static void tasks_from_before_wait_from_the_beginning_on(void)
 	compare();
 }
 
+/* Nobody says when it runs: it may have run all the time. */
+static void tasks_from_before_are_not_known_to_wait_where_runs_are_not_told(void)
+{
+	expected.count = 0;
+	maker_init(&maker, maker_path(), false);
+	maker_session_of(&maker, 1000000000, UNWEAVE_DETAIL_SAMPLES);
+	maker_thread(&maker, 1, "one");
+	maker_site(&maker, 1, "accept", "serve", "server.c", 42);
+	put_full(maker_stream(&maker, 1, false, 0), UNWEAVE_EVENT_TASK, 100, 16, 0, 1, 0x300);
+	end_trace();
+	read_back();
+	CHECK_EQ(totals.tasks, 1);
+	CHECK_EQ(totals.waits, 0);
+	CHECK_EQ(totals.pending, 0);
+}
+
 static void a_task_that_ended_does_not_come_back(void)
 {
 	struct encoder *one;
@@ -701,6 +717,7 @@ int main(void)
 	RUN(a_loss_ends_what_is_known);
 	RUN(a_repeated_nest_is_no_end_of_a_run);
 	RUN(tasks_from_before_wait_from_the_beginning_on);
+	RUN(tasks_from_before_are_not_known_to_wait_where_runs_are_not_told);
 	RUN(a_task_that_ended_does_not_come_back);
 	RUN(a_window_cuts_what_reaches_over);
 	RUN(random_programs_are_told_as_they_were);
