@@ -150,6 +150,19 @@ static int follow_step(struct model *model, const struct course_step *step, stru
 	return r < 0 ? r : course_event(model, step);
 }
 
+/* What the sink keeps of the tasks is cold, too. */
+static void warn_sink(struct model *model, const struct course_step *steps, uint32_t count)
+{
+	const struct model_sink *sink = model->sink;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (steps[i].task)
+			__builtin_prefetch(steps[i].task->told.user);
+	for (uint32_t i = 0; i < count && sink->soon; i++)
+		if (steps[i].task && steps[i].task->told.id == steps[i].event.task)
+			sink->soon(sink->data, &steps[i].task->told);
+}
+
 /*
  * Some events at a time: what is known of their tasks is cold if there are many
  * tasks, and is on its way while others are looked at.
@@ -166,9 +179,7 @@ static int read_events(struct model *model, struct diag *diag)
 			return why;
 		for (uint32_t i = 0; i < count; i++)
 			course_prepare(model, &steps[i]);
-		for (uint32_t i = 0; i < count; i++)
-			if (steps[i].task)
-				__builtin_prefetch(steps[i].task->told.user);
+		warn_sink(model, steps, count);
 		for (uint32_t i = 0; i < count; i++) {
 			r = follow_step(model, &steps[i], diag);
 			if (r < 0)

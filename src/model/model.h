@@ -103,6 +103,8 @@ struct model_sink {
 	int (*task)(void *data, struct model_task *task); /* it is over, or the trace is */
 	/* It is gone without a word: it ended before the window, or the reading failed. */
 	void (*dropped)(void *data, struct model_task *task);
+	/* Something will soon be told of it: a moment to ask for memory, and for nothing else. */
+	void (*soon)(void *data, const struct model_task *task);
 	/* The thread waited for something to do. */
 	int (*idle)(void *data, uint32_t thread, uint64_t start, uint64_t end);
 	void (*progress)(void *data, uint64_t done, uint64_t all); /* ns of the trace */

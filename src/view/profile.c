@@ -43,14 +43,18 @@ DEFINE_FREEP(struct profile, profile_free)
 static int on_run(void *data, const struct model_run *run)
 {
 	struct profile *profile = data;
-	struct tally_sums *sums = tally_sums(&profile->tally, run->task, run->stack);
 	uint64_t length = run->end - run->start;
+	uint64_t own = length > run->inner ? length - run->inner : 0;
 
-	if (!sums)
+	if (tally_add_run(&profile->tally, run->task, run->stack, own) < 0)
 		return -ENOMEM;
-	sums->value[TALLY_RUN] += length > run->inner ? length - run->inner : 0;
-	sums->count[TALLY_RUN]++;
 	return profile->also.run ? profile->also.run(profile->also.data, run) : 0;
+}
+
+static void on_soon(void *data, const struct model_task *task)
+{
+	(void)data;
+	tally_prefetch(task);
 }
 
 static int on_wait(void *data, const struct model_wait *wait)
@@ -419,6 +423,7 @@ int profile_new(struct profile **ret, const struct profile_options *options, str
 		.sample = on_sample,
 		.task = on_task,
 		.dropped = on_dropped,
+		.soon = options->no_tasks ? NULL : on_soon,
 		.idle = on_idle,
 		.progress = options->progress ? on_progress : NULL,
 		.data = profile,

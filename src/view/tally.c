@@ -13,8 +13,9 @@
 struct tally_own {
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t last; /* the one that was used last */
-	uint32_t unused;
+	uint32_t last;      /* the one that was used last */
+	uint32_t run_count; /* runs that are not in its sums yet, */
+	uint64_t run_ns;    /* and their time */
 	uint32_t stacks[];
 };
 
@@ -53,11 +54,26 @@ static struct tally_own *own_grow(struct tally_own *own)
 	if (own) {
 		bigger->count = own->count;
 		bigger->last = own->last;
+		bigger->run_count = own->run_count;
+		bigger->run_ns = own->run_ns;
 		memcpy(sums_of(bigger), sums_of(own), own->count * sizeof(struct tally_sums));
 		memcpy(bigger->stacks, own->stacks, own->count * sizeof(uint32_t));
 	}
 	free(own);
 	return bigger;
+}
+
+/* Adds the runs that were put off to the sums they are of. */
+static void settle_runs(struct tally_own *own)
+{
+	struct tally_sums *sums = &sums_of(own)[own->last];
+
+	if (!own->run_count)
+		return;
+	sums->value[TALLY_RUN] += own->run_ns;
+	sums->count[TALLY_RUN] += own->run_count;
+	own->run_ns = 0;
+	own->run_count = 0;
 }
 
 static struct tally_cell *add_cell(struct tally *tally, uint64_t key)
@@ -174,6 +190,7 @@ static int fold(struct tally *tally, const struct model_task *task, struct tally
 {
 	int r = 0;
 
+	settle_runs(own);
 	if (is_wanted(tally, task))
 		for (uint32_t i = 0; i < own->count && r == 0; i++)
 			r = fold_one(tally, task, own->stacks[i], &sums_of(own)[i]);
@@ -209,23 +226,21 @@ static struct tally_sums *direct_sums(struct tally *tally, uint32_t stack)
 	return &tally->direct[stack];
 }
 
-struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint32_t stack)
+/* Makes the stack the one that was used last; NULL: no memory. */
+static struct tally_own *find_stack(struct tally *tally, struct model_task *task, uint32_t stack)
 {
-	struct tally_own *own, *room;
+	struct tally_own *own = task ? task->user : tally->outside, *room;
 	uint32_t at = 0;
-
-	if (tally->no_tasks)
-		return direct_sums(tally, stack);
-	own = task ? task->user : tally->outside;
 
 	if (own && own->count) {
 		if (own->stacks[own->last] == stack)
-			return &sums_of(own)[own->last];
+			return own;
+		settle_runs(own);
 		while (at < own->count && own->stacks[at] != stack)
 			at++;
 		if (at < own->count) {
 			own->last = at;
-			return &sums_of(own)[at];
+			return own;
 		}
 	}
 	room = make_room(tally, task, own);
@@ -239,7 +254,49 @@ struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint
 	room->stacks[at] = stack;
 	sums_of(room)[at] = (struct tally_sums){0};
 	room->last = at;
-	return &sums_of(room)[at];
+	return room;
+}
+
+struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint32_t stack)
+{
+	struct tally_own *own;
+
+	if (tally->no_tasks)
+		return direct_sums(tally, stack);
+	own = find_stack(tally, task, stack);
+	if (!own)
+		return NULL;
+	settle_runs(own);
+	return &sums_of(own)[own->last];
+}
+
+int tally_add_run(struct tally *tally, struct model_task *task, uint32_t stack, uint64_t ns)
+{
+	struct tally_sums *direct;
+	struct tally_own *own;
+
+	if (tally->no_tasks) {
+		direct = direct_sums(tally, stack);
+		if (!direct)
+			return -ENOMEM;
+		direct->value[TALLY_RUN] += ns;
+		direct->count[TALLY_RUN]++;
+		return 0;
+	}
+	own = find_stack(tally, task, stack);
+	if (!own)
+		return -ENOMEM;
+	own->run_ns += ns;
+	own->run_count++;
+	return 0;
+}
+
+void tally_prefetch(const struct model_task *task)
+{
+	struct tally_own *own = task->user;
+
+	if (own)
+		__builtin_prefetch(&sums_of(own)[own->last]);
 }
 
 int tally_task_ended(struct tally *tally, struct model_task *task)

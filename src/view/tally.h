@@ -70,6 +70,15 @@ void tally_fini(struct tally *tally);
  */
 struct tally_sums *tally_sums(struct tally *tally, struct model_task *task, uint32_t stack);
 
+/*
+ * Adds a run, as tally_sums() would be used for: but the sums are not touched
+ * before a wait on the same stack is added to them, mostly the next thing. -ENOMEM.
+ */
+int tally_add_run(struct tally *tally, struct model_task *task, uint32_t stack, uint64_t ns);
+
+/* Asks for the memory of the stack that was used last. */
+void tally_prefetch(const struct model_task *task);
+
 /* A task is over, and its `user` free. -ENOMEM. */
 int tally_task_ended(struct tally *tally, struct model_task *task);
 /* Forgets what a task has. */

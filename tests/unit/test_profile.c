@@ -229,12 +229,70 @@ static void tasks_can_be_chosen_and_told_apart(void)
 	close_profile();
 }
 
+/* Some tasks on more stacks than are kept beside one. */
+static void make_long_trace(void)
+{
+	uint64_t state = 1, time = 100;
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	for (unsigned i = 0; i < 5000; i++) {
+		uint64_t task, leaf;
+
+		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		task = 16 + (state >> 40) % 5 * 2;
+		leaf = 0x500000 + (state >> 50) % 150;
+		time += 1 + (state >> 33) % 100;
+		put(one, UNWEAVE_EVENT_RESUME, time, task, 0, 0);
+		time += 1 + (state >> 45) % 100;
+		put(one, UNWEAVE_EVENT_SUSPEND, time, task, 0, leaf);
+		if (state >> 63)
+			put(one, UNWEAVE_EVENT_WAKE, time + 1, task, 0, 0);
+	}
+	maker_flush(&maker);
+	maker_end(&maker, 0);
+	maker_fini(&maker);
+}
+
+static void sums_are_the_same_with_and_without_the_tasks(void)
+{
+	struct profile *other;
+	uint64_t count = 0;
+
+	make_long_trace();
+	open_profile((struct profile_options){.no_tasks = true});
+	other = profile;
+	reader = reader_free(reader);
+	symbols = symbols_free(symbols);
+	open_profile((struct profile_options){0});
+	CHECK_EQ(profile_count(profile), profile_count(other));
+	for (unsigned value = 0; value < PROFILE_VALUES; value++)
+		CHECK_EQ(profile_at(profile, 0)->total[value], profile_at(other, 0)->total[value]);
+	/* The same nodes, but perhaps in another order: the largest are first in both. */
+	for (uint32_t a = profile_at(profile, 0)->first_child,
+		      b = profile_at(other, 0)->first_child;
+	     a && b; a = profile_at(profile, a)->first_child, b = profile_at(other, b)->first_child)
+		for (unsigned value = 0; value < PROFILE_VALUES; value++) {
+			CHECK_EQ(profile_at(profile, a)->total[value],
+				 profile_at(other, b)->total[value]);
+			CHECK_EQ(profile_at(profile, a)->count[value],
+				 profile_at(other, b)->count[value]);
+			count++;
+		}
+	CHECK(count >= 3 * PROFILE_VALUES);
+	CHECK_EQ(profile_at(profile, 0)->total[PROFILE_CPU], 0);
+	profile_free(other);
+	close_profile();
+}
+
 int main(void)
 {
 	RUN(time_is_summed_up_by_function);
 	RUN(names_know_their_file_and_what_they_are);
 	RUN(the_tasks_behind_a_frame_are_known);
 	RUN(tasks_can_be_chosen_and_told_apart);
+	RUN(sums_are_the_same_with_and_without_the_tasks);
 	unlink(maker_path());
 	return check_done();
 }
