@@ -34,10 +34,10 @@ struct writer {
 	uint32_t flows;
 };
 
-/* Microseconds since the first event. */
+/* Microseconds since the first event; a damaged trace may have times before that. */
 static double stamp(const struct writer *writer, uint64_t time)
 {
-	return (double)(int64_t)(time - writer->first) / 1000;
+	return time > writer->first ? (double)(time - writer->first) / 1000 : 0;
 }
 
 static void open_event(struct writer *writer, const char *phase, const char *name, uint32_t tid)

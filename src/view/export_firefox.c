@@ -60,10 +60,10 @@ struct writer {
 	uint64_t first;
 };
 
-/* Milliseconds since the first event. */
+/* Milliseconds since the first event; a damaged trace may have times before that. */
 static double stamp(const struct writer *writer, uint64_t time)
 {
-	return (double)(int64_t)(time - writer->first) / 1e6;
+	return time > writer->first ? (double)(time - writer->first) / 1e6 : 0;
 }
 
 static void put_ms(struct json *json, const char *name, double ms)
