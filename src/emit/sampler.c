@@ -13,8 +13,11 @@
 #include "arena/ring.h"
 #include "emit/links.h"
 
-#define STACK_BYTES (16u << 10) /* copied where no run says how much is needed */
-#define BEYOND_BYTES 512u       /* behind the outermost run: its dispatch, who called it */
+#define STACK_BYTES (16u << 10)   /* copied where no run says how much is needed */
+#define BEYOND_BYTES 512u         /* behind the outermost run: its dispatch, who called it */
+#define HANDLER_BYTES (32u << 10) /* more than a signal and its handler take of a stack */
+#define PAGE 4096u                /* the least that a page has */
+#define SIGNALS 32u               /* that are no realtime signals, and 0 */
 #define ABANDONED_NS UINT64_C(5000000000) /* a recorder that does nothing for so long is gone */
 
 /*
@@ -23,6 +26,11 @@
  */
 #define TIMERS_MAX 1024u
 static _Atomic uint64_t timers[TIMERS_MAX];
+
+/* Of a stack: at any address, of any type. */
+struct __attribute__((packed, may_alias)) word {
+	uint64_t word;
+};
 
 /* A run that the thread is inside of. */
 struct run {
@@ -189,23 +197,64 @@ static void store_registers(uint64_t *to, const ucontext_t *context)
 }
 #endif
 
+/* Whether the handler runs on the stack that it interrupted, right below. */
+static bool is_on_same_stack(uint64_t sp)
+{
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return here < sp && sp - here < HANDLER_BYTES;
+}
+
 /*
- * Copies what is mapped of a stack: by the kernel, since nobody knows where it
- * ends; where that is forbidden, to the end of its page. Returns how much.
+ * Whether nothing is asked for but the page that `sp` is in and the one that a run
+ * is in, which are both in use, and nothing in between.
  */
-static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes)
+static bool is_surely_mapped(uint64_t sp, uint64_t bytes, uint64_t run)
+{
+	uint64_t last = (sp + bytes - 1) / PAGE;
+
+	return run > sp && is_on_same_stack(sp) && last == run / PAGE && last - sp / PAGE <= 1;
+}
+
+/* Word by word: a stack has places that a sanitizer would have nobody read. */
+#ifdef __clang__
+__attribute__((no_sanitize("address", "thread")))
+#else
+__attribute__((no_sanitize_address, no_sanitize_thread))
+#endif
+static void
+copy_words(uint64_t *to, uint64_t sp, uint64_t bytes)
+{
+	const volatile struct word *from = (const volatile struct word *)(uintptr_t)sp;
+
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		to[i] = from[i].word;
+}
+
+/*
+ * Copies what is mapped of a stack, up to `bytes`: by the kernel, since nobody
+ * knows where it ends, and what lies behind may go at any moment; or, which takes a fifth of the
+ * time, without it, where a `run` says enough. Where the kernel may not be asked,
+ * to the end of its page. Returns how much.
+ */
+static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes, uint64_t run)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)sp, bytes};
-	long n = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
-	uint64_t page;
+	long n;
 
-	if (n > 0)
+	if (is_surely_mapped(sp, bytes, run)) {
+		copy_words(to, sp, bytes);
+		return bytes;
+	}
+	n = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	if (n >= 0)
 		return (uint64_t)n & ~UINT64_C(7);
-	page = (4096 - sp % 4096) & ~UINT64_C(7);
-	if (page > bytes)
-		page = bytes;
-	memcpy(to, (const void *)(uintptr_t)sp, page);
-	return page;
+	if (errno == EFAULT || !is_on_same_stack(sp))
+		return 0;
+	if (bytes > PAGE - sp % PAGE)
+		bytes = (PAGE - sp % PAGE) & ~UINT64_C(7);
+	copy_words(to, sp, bytes);
+	return bytes;
 }
 
 /* How much of the stack there is to copy: up to the outermost run, if it lies there. */
@@ -250,7 +299,7 @@ static void take_sample(struct arena_control *control, const ucontext_t *context
 	at += REGISTERS;
 	for (uint32_t i = 0; i < plan.count; i++)
 		at = store_run(at, &plan.runs[i]);
-	sample->bytes = copy_stack(at, sp, bytes);
+	sample->bytes = copy_stack(at, sp, bytes, plan.end);
 	/* Up to the outermost run it is all that is wanted. */
 	sample->stack_cut = sample->bytes == bytes && !(plan.end > sp && plan.end - sp < bytes);
 	ring_publish((uint64_t *)sample, plan.words + bytes / 8, RING_SAMPLE);
@@ -399,13 +448,16 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	errno = error;
 }
 
-/* UNWEAVE_SIGNAL is a number; 0 for none. */
+/*
+ * UNWEAVE_SIGNAL is a number; 0 for none. Not that of a realtime signal: where too many of
+ * those are pending, the kernel sends SIGIO for a perf event, which ends a program.
+ */
 static int chosen_signal(void)
 {
 	const char *variable = secure_getenv("UNWEAVE_SIGNAL");
 	uint64_t number = variable ? strtoull(variable, NULL, 10) : SIGURG;
 
-	return number < 65 ? (int)number : 0;
+	return number < SIGNALS ? (int)number : 0;
 }
 
 static bool is_ours(const struct sigaction *action)
@@ -431,8 +483,11 @@ void sampler_install(struct arena_control *control)
 		     signal ? ARENA_SIGNAL_TAKEN : ARENA_SIGNAL_UNWANTED);
 	if (!signal || sigaction(signal, NULL, &old) < 0)
 		return;
-	/* A handler of the program's that leaves by a jump would leave a record unfinished. */
-	sigfillset(&action.sa_mask);
+	/*
+	 * A handler of the program's that leaves by a jump would leave a record unfinished, and
+	 * so would a thread that is cancelled, by one of the signals that sigfillset() leaves out.
+	 */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	if (is_ours(&old) || (is_nobodys(&old) && sigaction(signal, &action, NULL) == 0))
 		atomic_store(&control->sampler.signal, (uint32_t)signal);
 }

@@ -11,6 +11,18 @@
 #include "sample/take.h"
 #include "unweave/chain.h"
 
+/* ThreadSanitizer calls handlers at places of its own choice. */
+#ifdef __SANITIZE_THREAD__
+#define DEFERS_SIGNALS true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DEFERS_SIGNALS true
+#endif
+#endif
+#ifndef DEFERS_SIGNALS
+#define DEFERS_SIGNALS false
+#endif
+
 static struct take taker;
 
 /* As a recorder's config would. */
@@ -181,6 +193,79 @@ static void signals_of_others_are_ignored_as_before(void)
 	CHECK_EQ(take_next(&taker, &taken), TAKE_NONE);
 }
 
+static bool cancel_now;
+
+/* Threads are cancelled by a signal, at any instruction if they allow it. */
+static void *sample_until_cancelled(void *data)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	__atomic_store_n(&cancel_now, true, __ATOMIC_RELEASE);
+	for (;;)
+		ask();
+	return data;
+}
+
+static void a_thread_that_is_cancelled_finishes_its_sample(void)
+{
+	struct arena_sampler *sampler;
+	struct taken taken;
+	pthread_t thread;
+
+	set_up();
+	sampler = &taker.control->sampler;
+	for (int i = 0; i < 200; i++) {
+		__atomic_store_n(&cancel_now, false, __ATOMIC_RELAXED);
+		CHECK_EQ(pthread_create(&thread, NULL, sample_until_cancelled, NULL), 0);
+		while (!__atomic_load_n(&cancel_now, __ATOMIC_ACQUIRE))
+			sched_yield();
+		for (volatile int pause = 0; pause < 100 * i; pause++)
+			;
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		while (take_next(&taker, &taken) == TAKE_SAMPLE)
+			;
+		CHECK(atomic_load(&sampler->head) == atomic_load(&sampler->tail));
+	}
+}
+
+#ifdef __x86_64__
+/* Sends itself the signal while its stack pointer is anything but that. */
+static void ask_without_stack(uint64_t sp)
+{
+	siginfo_t info = {.si_signo = (int)taker.control->sampler.signal, .si_code = SI_QUEUE};
+	uint64_t number = SYS_rt_tgsigqueueinfo, process = (uint64_t)getpid();
+	uint64_t thread = (uint64_t)syscall(SYS_gettid), saved;
+
+	info.si_value.sival_ptr = (void *)(uintptr_t)RING_ORDER_SAMPLE;
+	__asm__ volatile("mov %[info], %%r10; mov %%rsp, %[saved]; mov %[sp], %%rsp; syscall;"
+			 "mov %[saved], %%rsp"
+			 : "+a"(number), [saved] "=&b"(saved)
+			 : [sp] "r"(sp), [info] "r"(&info), "D"(process), "S"(thread),
+			   "d"((uint64_t)info.si_signo)
+			 : "rcx", "r10", "r11", "memory");
+	CHECK_EQ(number, 0);
+}
+
+static void a_thread_whose_stack_is_elsewhere_has_a_sample_without(void)
+{
+	static char room[65536];
+	stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)};
+	struct taken taken;
+
+	set_up();
+	set_mode(ARENA_MODE_SAMPLES);
+	CHECK_EQ(sigaltstack(&stack, NULL), 0);
+	for (uint64_t sp = 0; sp < 4096; sp += 4080) {
+		ask_without_stack(sp);
+		CHECK_EQ(take_next(&taker, &taken), TAKE_SAMPLE);
+		CHECK_EQ(taken.sp, sp);
+		CHECK_EQ(taken.bytes, 0);
+	}
+	stack.ss_flags = SS_DISABLE;
+	sigaltstack(&stack, NULL);
+}
+#endif
+
 static void on_own_signal(int signal)
 {
 	(void)signal;
@@ -206,6 +291,12 @@ int main(void)
 	RUN(what_a_nest_says_of_an_earlier_session_does_not_count);
 	RUN(nothing_is_taken_once_the_sampler_is_off);
 	RUN(signals_of_others_are_ignored_as_before);
+	if (!DEFERS_SIGNALS)
+		RUN(a_thread_that_is_cancelled_finishes_its_sample);
+#ifdef __x86_64__
+	if (!DEFERS_SIGNALS)
+		RUN(a_thread_whose_stack_is_elsewhere_has_a_sample_without);
+#endif
 	RUN(a_program_that_takes_the_signal_is_noticed_at_the_next_session);
 	return check_done();
 }
