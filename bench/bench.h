@@ -23,6 +23,7 @@ struct bench {
 typedef int (*bench_group)(struct bench *bench);
 int group_tight(struct bench *bench);
 int group_loop(struct bench *bench);
+int group_sample(struct bench *bench);
 int group_trace(struct bench *bench);
 int group_versus(struct bench *bench);
 

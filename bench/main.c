@@ -21,6 +21,7 @@ static const struct {
 } groups[] = {
 	{"hooks in a tight loop", group_tight, {"emit.", "hook.", "pair.", "task."}},
 	{"run loop", group_loop, {"loop.", "overhead."}},
+	{"samples", group_sample, {"sample."}},
 	{"trace", group_trace, {"loss.", "drain.", "bytes.", "decode."}},
 	{"other tracers", group_versus, {"vs."}},
 };

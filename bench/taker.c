@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "drain/find.h"
 #include "drain/recorder.h"
+#include "sample/sampler.h"
 #include "trace/compress.h"
 
 static int open_recorder(struct recorder **ret, struct taker *taker, struct attachment *attachment,
@@ -31,13 +32,51 @@ static int open_recorder(struct recorder **ret, struct taker *taker, struct atta
 	return r < 0 ? r : recorder_new(ret, attachment, &options, diag);
 }
 
-static void take(struct taker *taker, struct recorder *recorder)
+static struct sampler *end_samples(struct taker *taker, struct sampler *sampler)
 {
+	struct sampler_totals totals;
+
+	if (!sampler)
+		return NULL;
+	sampler_halt(sampler);
+	totals = sampler_totals(sampler);
+	atomic_fetch_add(&taker->samples, totals.samples);
+	atomic_fetch_add(&taker->samples_lost, totals.lost);
+	return sampler_free(sampler);
+}
+
+/* As is wanted. Threads have their clocks after the first pass. */
+static struct sampler *change_samples(struct taker *taker, struct sampler *sampler,
+				      struct attachment *attachment, struct recorder *recorder)
+{
+	uint32_t hz = atomic_load(&taker->hz);
+	struct sampler_options options = {.hz = hz, .no_symbols = true};
+
+	if (hz == atomic_load(&taker->hz_now))
+		return sampler;
+	sampler = end_samples(taker, sampler);
+	if (hz && sampler_new(&sampler, attachment, recorder, &options) == 0)
+		sampler_pass(sampler);
+	atomic_store(&taker->hz_now, hz);
+	return sampler;
+}
+
+static void take(struct taker *taker, struct attachment *attachment, struct recorder *recorder)
+{
+	struct sampler *sampler = NULL;
+
 	while (atomic_load(&taker->state) == TAKER_READY) {
+		uint64_t pause = recorder_pause_ns(recorder), other;
+
+		sampler = change_samples(taker, sampler, attachment, recorder);
 		recorder_pass(recorder);
+		if (sampler)
+			sampler_pass(sampler);
+		other = sampler ? sampler_pause_ns(sampler) : pause;
 		atomic_store(&taker->cpu_ns, bench_cpu_ns());
-		bench_sleep_us(recorder_pause_ns(recorder) / 1000);
+		bench_sleep_us((other < pause ? other : pause) / 1000);
 	}
+	end_samples(taker, sampler);
 }
 
 static void account(struct taker *taker, const struct recorder_totals *totals)
@@ -62,7 +101,7 @@ static int record(struct taker *taker, struct diag *diag)
 	r = open_recorder(&recorder, taker, &attachment, compressor, diag);
 	if (r >= 0) {
 		atomic_store(&taker->state, TAKER_READY);
-		take(taker, recorder);
+		take(taker, &attachment, recorder);
 		r = recorder_stop(recorder);
 		totals = recorder_totals(recorder);
 		account(taker, &totals);
@@ -115,6 +154,13 @@ int taker_begin(struct taker *taker)
 	while (atomic_load(&taker->state) == TAKER_CALLED)
 		bench_sleep_us(1000);
 	return atomic_load(&taker->state) == TAKER_READY ? 0 : -EIO;
+}
+
+void taker_sample(struct taker *taker, uint32_t hz)
+{
+	atomic_store(&taker->hz, hz);
+	while (atomic_load(&taker->state) == TAKER_READY && atomic_load(&taker->hz_now) != hz)
+		bench_sleep_us(1000);
 }
 
 int taker_end(struct taker *taker)

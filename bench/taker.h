@@ -19,6 +19,10 @@ struct taker {
 	_Atomic int state; /* enum taker_state */
 	_Atomic pid_t pid;
 	_Atomic uint64_t cpu_ns; /* that it has used, as of its last pass */
+	_Atomic uint32_t hz;     /* samples a second that are wanted; 0: none */
+	_Atomic uint32_t hz_now; /* that are taken */
+	_Atomic uint64_t samples;
+	_Atomic uint64_t samples_lost;
 	/* After the end. */
 	uint64_t lost; /* events, by any cause */
 	uint64_t records;
@@ -32,6 +36,9 @@ struct taker *taker_new(const char *directory, const char *name);
 
 /* After the first hook: returns when it records. On failure `why` says why. */
 int taker_begin(struct taker *taker);
+
+/* Has the calling process sampled so often, or not at all: returns when it is so. */
+void taker_sample(struct taker *taker, uint32_t hz);
 
 /* Returns when the trace is closed. */
 int taker_end(struct taker *taker);
