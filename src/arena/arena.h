@@ -214,6 +214,8 @@ struct arena_control {
 	uint64_t tasks_at;      /* after the pool */
 	uint64_t task_names_at;
 	uint64_t anchors;          /* address of the first of them, in the program */
+	uint64_t dispatch;         /* begin and end of the code that calls them, with them */
+	uint64_t dispatch_end;     /* 0: unknown */
 	uint64_t first_generation; /* of the ids of tasks: a child of fork() goes on from there */
 	char program[256];         /* path of the executable */
 	char note[192];            /* why it is not where it should be; empty if it is */

@@ -244,6 +244,17 @@ static int put_samples(struct splicing *splicing, struct diag *diag)
 	return samples_writer_flush(writer);
 }
 
+/* As the trace has it: a later block must not take it away. */
+static void put_dispatch(const struct splicing *splicing, struct buffer *to)
+{
+	uint64_t start, end;
+
+	if (!reader_dispatch(splicing->reader, &start, &end))
+		return;
+	buffer_put_varint(to, splicing->options.anchors.start - start);
+	buffer_put_varint(to, end - start);
+}
+
 /* A block of its own for each thousand. */
 static int put_modules(struct splicing *splicing, struct diag *diag)
 {
@@ -271,6 +282,7 @@ static int put_modules(struct splicing *splicing, struct diag *diag)
 							     module->build_id_bytes},
 					});
 		}
+		put_dispatch(splicing, &bytes);
 		block.raw = (uint32_t)bytes.length;
 		r = bytes.bad ? no_memory(diag)
 			      : writer_put(splicing->to, &block, bytes.bytes, diag);

@@ -45,6 +45,16 @@ FOR_ALL(ANCHOR)
 
 const emit_anchor emit_anchors[UNWEAVE_ANCHORS] = {FOR_ALL(NAME)};
 
+/* The linker's, for any section whose name is one of C. */
+extern const char __start_unweave_anchor[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_unweave_anchor[] __attribute__((weak, visibility("hidden")));
+
+struct links_code links_code(void)
+{
+	return (struct links_code){(uintptr_t)__start_unweave_anchor,
+				   (uintptr_t)__stop_unweave_anchor};
+}
+
 const void *unweave_anchors(void)
 {
 	return (const void *)(uintptr_t)emit_anchors[0];

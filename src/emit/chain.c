@@ -120,7 +120,7 @@ static bool catch_fault(struct links_run *run, struct unweave_chain *chain, uint
 	return last != NULL;
 }
 
-static enum unweave_step call_innermost(struct links_run *run, struct unweave_chain *chain)
+static inline enum unweave_step call_innermost(struct links_run *run, struct unweave_chain *chain)
 {
 	struct unweave_link *link = take(chain);
 
@@ -128,8 +128,8 @@ static enum unweave_step call_innermost(struct links_run *run, struct unweave_ch
 }
 
 /* From what a continuation of the run came to, up to what the run comes to. */
-static enum unweave_step go_on(struct links_run *run, struct unweave_chain *chain,
-			       enum unweave_step step, unsigned flags)
+static LINKS_DISPATCH enum unweave_step go_on(struct links_run *run, struct unweave_chain *chain,
+					      enum unweave_step step, unsigned flags)
 {
 	for (;;) {
 		settle_fault(chain, step);
@@ -150,8 +150,8 @@ static enum unweave_step go_on(struct links_run *run, struct unweave_chain *chai
 }
 
 /* With whatever the session asks for. Also goes on in the middle of a plain run. */
-static __attribute__((noinline)) enum unweave_step run_seen(struct unweave_chain *chain,
-							    unsigned flags)
+static LINKS_DISPATCH __attribute__((noinline)) enum unweave_step
+run_seen(struct unweave_chain *chain, unsigned flags)
 {
 	enum unweave_step fault = (enum unweave_step)chain->fault;
 	struct links_run run;
@@ -181,7 +181,7 @@ static inline bool is_usual(const struct unweave_chain *chain, const struct emit
  * The usual run: one continuation, which waits again. It does what run_seen()
  * would, with less to set up; if it turns out not to be usual, that goes on.
  */
-static __attribute__((noinline)) enum unweave_step
+static LINKS_DISPATCH __attribute__((noinline)) enum unweave_step
 run_once(struct unweave_chain *chain, struct emit_thread *self, uint64_t gate, unsigned flags)
 {
 	struct unweave_priv_nest *nest = self->hot.nest;
@@ -256,7 +256,7 @@ void unweave_chain_start(struct unweave_chain *chain, struct unweave_site *site,
 	chain->head.task = links_new(site, UNWEAVE_MODEL_CHAIN, parent, &chain->head);
 }
 
-enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
+LINKS_DISPATCH enum unweave_step unweave_chain_run(struct unweave_chain *chain, unsigned flags)
 {
 	uint64_t gate = unweave_priv_gate();
 	struct emit_thread *self;

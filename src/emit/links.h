@@ -14,6 +14,18 @@ typedef int (*emit_anchor)(struct unweave_link *link, void *context, unweave_go 
 extern const emit_anchor emit_anchors[UNWEAVE_ANCHORS];
 
 /*
+ * For the functions that call anchors, which are on the stack while what they call
+ * runs. They lie beside the anchors, so that all of it is known by its address.
+ */
+#define LINKS_DISPATCH __attribute__((section("unweave_anchor")))
+
+/* Where the anchors and these functions begin and end; 0 where a linker does not say. */
+struct links_code {
+	uint64_t start, end;
+};
+struct links_code links_code(void);
+
+/*
  * A run, on the stack of the function that makes it. What the session wants of
  * it is looked up once, and again when the session has changed.
  */

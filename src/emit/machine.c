@@ -310,7 +310,7 @@ static void finish_run(struct box_run *run)
 	links_end(&run->run);
 }
 
-void unweave_box_run(struct unweave_box *box, unsigned flags)
+LINKS_DISPATCH void unweave_box_run(struct unweave_box *box, unsigned flags)
 {
 	struct box_run run;
 
@@ -334,7 +334,7 @@ void unweave_box_run(struct unweave_box *box, unsigned flags)
 }
 
 /* One function more of a run that is under way. */
-static void continue_in(struct box_run *run, struct unweave_box *box)
+static LINKS_DISPATCH void continue_in(struct box_run *run, struct unweave_box *box)
 {
 	run->current = box;
 	run->completed = NULL;
@@ -346,7 +346,7 @@ static void continue_in(struct box_run *run, struct unweave_box *box)
 	links_go(&run->run, &box->link, NULL);
 }
 
-void unweave_box_continue(struct unweave_box *box, const struct unweave_box *child)
+LINKS_DISPATCH void unweave_box_continue(struct unweave_box *box, const struct unweave_box *child)
 {
 	struct box_run *run = innermost_run();
 

@@ -479,6 +479,8 @@ void sampler_install(struct arena_control *control)
 	int signal = chosen_signal();
 
 	control->anchors = (uint64_t)(uintptr_t)unweave_anchors();
+	control->dispatch = links_code().start;
+	control->dispatch_end = links_code().end;
 	atomic_store(&control->sampler.refused,
 		     signal ? ARENA_SIGNAL_TAKEN : ARENA_SIGNAL_UNWANTED);
 	if (!signal || sigaction(signal, NULL, &old) < 0)

@@ -34,6 +34,7 @@ struct splice_options anchors_options(const struct reader *reader)
 	if (!options.anchors.start)
 		return options;
 	options.anchors.end = options.anchors.start + UNWEAVE_ANCHORS * UNWEAVE_ANCHOR_BYTES;
+	reader_dispatch(reader, &options.plumbing.start, &options.plumbing.end);
 	reader_each_module(reader, find_library, &options);
 	return options;
 }

@@ -7,8 +7,8 @@
 #include "trace/reader.h"
 
 /*
- * Where the anchors are and, if the library was a file of its own, the code
- * around them; zeros where the trace does not say.
+ * Where the anchors are, and the code around them: all of the library if it was a
+ * file of its own, else what calls them. Zeros where the trace does not say.
  */
 struct splice_options anchors_options(const struct reader *reader);
 

@@ -11,11 +11,16 @@
 #define NAMED_MOST 1000000u
 #define BLOCK_BYTES (128u << 10) /* a block of names is closed after so much */
 
-int modules_init(struct modules *modules, struct recorder *recorder, uint32_t pid, uint64_t anchors)
+int modules_init(struct modules *modules, struct recorder *recorder,
+		 const struct attachment *attachment)
 {
-	struct symbols_options options = {.pid = pid};
+	struct symbols_options options = {.pid = attachment->pid};
 
-	*modules = (struct modules){.recorder = recorder, .pid = pid, .anchors = anchors};
+	*modules = (struct modules){.recorder = recorder,
+				    .pid = attachment->pid,
+				    .anchors = attachment->control->anchors,
+				    .dispatch = attachment->control->dispatch,
+				    .dispatch_end = attachment->control->dispatch_end};
 	if (map_init(&modules->known, UINT32_MAX) < 0 ||
 	    map_init(&modules->named, NAMED_MOST) < 0 ||
 	    symbols_new(&modules->symbols, &options) < 0 ||
@@ -84,6 +89,8 @@ int modules_look(struct modules *modules)
 		buffer_put_varint(&payload, modules->anchors);
 		buffer_put_varint(&payload, look.count);
 		buffer_put(&payload, look.list.bytes, look.list.length);
+		buffer_put_varint(&payload, modules->anchors - modules->dispatch);
+		buffer_put_varint(&payload, modules->dispatch_end - modules->dispatch);
 		put(modules, BLOCK_MODULES, &payload);
 	}
 	buffer_fini(&look.list);

@@ -12,6 +12,7 @@ struct modules {
 	struct recorder *recorder; /* borrowed */
 	uint32_t pid;
 	uint64_t anchors;
+	uint64_t dispatch, dispatch_end;
 	struct symbols *symbols;
 	struct unwinder *unwinder;
 	struct map known; /* starts of mappings that were told */
@@ -22,8 +23,8 @@ struct modules {
 };
 
 /* Returns -ENOMEM. */
-int modules_init(struct modules *modules, struct recorder *recorder, uint32_t pid,
-		 uint64_t anchors);
+int modules_init(struct modules *modules, struct recorder *recorder,
+		 const struct attachment *attachment);
 void modules_fini(struct modules *modules);
 
 /* Looks at the program's mappings, and tells the trace those that are new. -ENOMEM, or -errno. */

@@ -217,9 +217,7 @@ int sampler_new(struct sampler **ret, struct attachment *attachment, struct reco
 	sampler->options = *options;
 	sampler->period_ns = options->hz ? NS_PER_S / options->hz : 0;
 	sampler->take = calloc(1, sizeof(*sampler->take));
-	if (!sampler->take ||
-	    modules_init(&sampler->modules, recorder, attachment->pid,
-			 attachment->control->anchors) < 0 ||
+	if (!sampler->take || modules_init(&sampler->modules, recorder, attachment) < 0 ||
 	    stack_finder_new(&sampler->finder, &sampler->modules) < 0 ||
 	    samples_writer_new(&sampler->writer, on_block, sampler) < 0)
 		return -ENOMEM;

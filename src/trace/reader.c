@@ -556,6 +556,13 @@ uint64_t reader_anchors(const struct reader *reader)
 	return reader->sampled.anchors;
 }
 
+bool reader_dispatch(const struct reader *reader, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = reader->sampled.dispatch;
+	*ret_end = reader->sampled.dispatch_end;
+	return *ret_end > *ret_start;
+}
+
 bool reader_ticks(struct reader *reader, uint64_t ns, uint64_t *ret)
 {
 	return timeline_ticks(&reader->timeline, ns, ret);

@@ -117,6 +117,9 @@ int reader_each_symbol(const struct reader *reader,
 /* Where the anchors lie in the program; 0: the trace does not say. */
 uint64_t reader_anchors(const struct reader *reader);
 
+/* Where the code is that calls them, with them; false: the trace does not say. */
+bool reader_dispatch(const struct reader *reader, uint64_t *ret_start, uint64_t *ret_end);
+
 /* The first ticks of the trace's clock that are not before `ns`; false if there are none. */
 bool reader_ticks(struct reader *reader, uint64_t ns, uint64_t *ret);
 

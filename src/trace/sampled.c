@@ -96,6 +96,19 @@ static int keep(struct sampled_kept *kept, const struct wire *whole)
 	return 0;
 }
 
+/* What a block of mappings ends with, if it does: where the code around the anchors is. */
+static void read_dispatch(struct sampled *sampled, struct wire *from)
+{
+	uint64_t before = wire_varint(from), bytes = wire_varint(from);
+
+	/* All of the anchors lie in it. */
+	if (from->bad || before > sampled->anchors || bytes < before ||
+	    bytes > UINT64_MAX - (sampled->anchors - before))
+		return;
+	sampled->dispatch = sampled->anchors - before;
+	sampled->dispatch_end = sampled->dispatch + bytes;
+}
+
 int sampled_read_modules(struct sampled *sampled, struct wire *from)
 {
 	uint64_t anchors = wire_varint(from);
@@ -108,8 +121,10 @@ int sampled_read_modules(struct sampled *sampled, struct wire *from)
 	}
 	if (from->bad)
 		return -EBADMSG;
-	if (anchors)
+	if (anchors) {
 		sampled->anchors = anchors;
+		read_dispatch(sampled, from);
+	}
 	return keep(&sampled->modules, &whole);
 }
 

@@ -29,7 +29,8 @@ struct sampled {
 
 	struct meta_sampler sampler; /* `note` is owned */
 	bool sampler_known;
-	uint64_t anchors; /* 0: unknown */
+	uint64_t anchors;                /* 0: unknown */
+	uint64_t dispatch, dispatch_end; /* code that calls them, with them; 0: unknown */
 	struct sampled_kept modules;
 	struct sampled_kept symbols;
 	struct map name_index; /* by tid */

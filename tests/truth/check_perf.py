@@ -127,7 +127,8 @@ def check_switches(tap, unweave, samples, program, how, folder):
     tap.check(f"{title}: it is spliced", wrong)
     if wrong:
         return
-    found = reading.Trace(samples, both).samples
+    read = reading.Trace(samples, both)
+    found = read.samples
     in_tasks = [sample for sample in found if sample.task and sample.stack]
     working = [sample for sample in in_tasks if sample.stack[0].startswith("work_")]
     mixed = [sample for sample in working if sample.stack[0] != f"work_{sample.task[1:]}"]
@@ -136,6 +137,12 @@ def check_switches(tap, unweave, samples, program, how, folder):
         describe(mixed) if working else ["no sample is in a task's function"],
         f" (of {account.count(working)})",
     )
+    if how != ["-g"]:
+        tap.check(
+            f"{title}: at least 99% of the samples in tasks are spliced exactly",
+            [str(dict(read.outcomes))] if read.lacks(0.99, CHANCE) else [],
+            f" ({read.coverage():.2%})",
+        )
 
 
 def main():

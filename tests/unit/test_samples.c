@@ -283,6 +283,19 @@ static void write_file(const char *path)
 	buffer_put_varint(&payload, 0x5000);
 	buffer_put_varint(&payload, 1);
 	meta_module_encode(&payload, &module);
+	buffer_put_varint(&payload, 0x100);
+	buffer_put_varint(&payload, 0x1200);
+	put_meta(writer, BLOCK_MODULES, &payload);
+	/* One without the code around the anchors takes nothing away, nor does nonsense. */
+	payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	buffer_put_varint(&payload, 0x5000);
+	buffer_put_varint(&payload, 0);
+	put_meta(writer, BLOCK_MODULES, &payload);
+	payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	buffer_put_varint(&payload, 0x5000);
+	buffer_put_varint(&payload, 0);
+	buffer_put_varint(&payload, 0x6000);
+	buffer_put_varint(&payload, 0x10);
 	put_meta(writer, BLOCK_MODULES, &payload);
 	payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
 	buffer_put_varint(&payload, 1);
@@ -298,6 +311,7 @@ static void a_reader_gives_samples_modules_and_symbols(void)
 	char path[] = "/tmp/unweave-samples-XXXXXX";
 	int fd = mkstemp(path), modules = 0, symbols = 0;
 	struct reader *reader = NULL;
+	uint64_t start, end;
 	struct sample sample;
 
 	make_blocks();
@@ -305,6 +319,9 @@ static void a_reader_gives_samples_modules_and_symbols(void)
 	CHECK_EQ(reader_open(&reader, path, NULL, NULL, NULL), 0);
 	CHECK_EQ(reader_summary(reader)->sample_blocks, block_count);
 	CHECK_EQ(reader_anchors(reader), 0x5000);
+	CHECK(reader_dispatch(reader, &start, &end));
+	CHECK_EQ(start, 0x4f00);
+	CHECK_EQ(end, 0x6100);
 	CHECK_EQ(reader_each_module(reader, see_module, &modules), 0);
 	CHECK_EQ(reader_each_symbol(reader, see_symbol, &symbols), 0);
 	CHECK_EQ(modules, 1);
