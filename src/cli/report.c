@@ -44,6 +44,14 @@ struct report_where report_where(const struct report *report, uint32_t stack)
 	return where;
 }
 
+struct report_where report_where_run(const struct report *report, const struct model_run *run)
+{
+	struct report_where where = report_where(report, run->hottest ? run->hottest : run->stack);
+
+	where.how = run->hottest ? "mostly in" : run->last ? "beginning in" : "ending in";
+	return where;
+}
+
 uint32_t report_frames(void *data, uint64_t node, const char **ret, uint32_t most)
 {
 	const struct profile *profile = ((const struct report *)data)->survey->profile;

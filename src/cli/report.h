@@ -36,8 +36,13 @@ struct report_where {
 	const char *function; /* NULL: unknown */
 	const char *file;     /* or NULL */
 	uint32_t line;
+	const char
+		*how; /* how a run was there: "mostly in", "beginning in", "ending in"; else NULL */
 };
 struct report_where report_where(const struct report *report, uint32_t stack);
+
+/* Where most of a run's samples were; else where it ended, or began. */
+struct report_where report_where_run(const struct report *report, const struct model_run *run);
 
 /* A table_frames of the report's profile, by its nodes. */
 uint32_t report_frames(void *report, uint64_t node, const char **ret, uint32_t most);

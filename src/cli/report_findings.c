@@ -82,12 +82,12 @@ static void find_long_run(struct findings *findings, const struct report *report
 	if (!run || run->run.end - run->run.start < LONG_RUN)
 		return;
 	thread = reader_thread(report->reader, run->run.thread);
-	where = report_where(report, run->run.hottest ? run->run.hottest : run->run.stack);
-	add(findings, "long_run", "A run of %s kept its thread%s%s from other tasks for %s%s%s%s.",
+	where = report_where_run(report, &run->run);
+	add(findings, "long_run",
+	    "A run of %s kept its thread%s%s from other tasks for %s%s%s%s%s.",
 	    run->label[0] ? run->label : "an unnamed task", thread && thread->name[0] ? " " : "",
 	    thread ? thread->name : "", say_span(run->run.end - run->run.start).text,
-	    where.function ? ", " : "",
-	    where.function ? run->run.hottest ? "mostly in " : "ending in " : "",
+	    where.function ? ", " : "", where.function ? where.how : "", where.function ? " " : "",
 	    where.function ? where.function : "");
 }
 

@@ -206,8 +206,7 @@ static void print_runs(const struct report *report, FILE *to)
 	for (uint32_t i = 0; i < survey->run_count && i < RUNS_SHOWN; i++) {
 		const struct survey_run *run = &survey->runs[i];
 		const struct reader_thread *thread = reader_thread(report->reader, run->run.thread);
-		struct report_where where =
-			report_where(report, run->run.hottest ? run->run.hottest : run->run.stack);
+		struct report_where where = report_where_run(report, &run->run);
 
 		print_span(to, run->run.end - run->run.start);
 		fprintf(to, "  ");
@@ -217,7 +216,7 @@ static void print_runs(const struct report *report, FILE *to)
 		fprintf(to, ", at %.6f s\n", (double)report_since(report, run->run.start) / 1e9);
 		if (!where.function)
 			continue;
-		fprintf(to, "             %s ", run->run.hottest ? "in" : "ending in");
+		fprintf(to, "             %s ", where.how);
 		say_text(to, where.function);
 		if (where.file) {
 			fprintf(to, ", ");

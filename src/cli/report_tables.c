@@ -444,8 +444,7 @@ static int fill_runs(const struct report *report, struct table *table)
 	for (uint32_t i = 0; i < survey->run_count; i++) {
 		const struct model_run *run = &survey->runs[i].run;
 		const struct reader_thread *thread = reader_thread(report->reader, run->thread);
-		struct report_where where =
-			report_where(report, run->hottest ? run->hottest : run->stack);
+		struct report_where where = report_where_run(report, run);
 		struct table_cell *row = table_row(table, 0);
 
 		if (!row)

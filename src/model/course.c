@@ -121,6 +121,7 @@ static int end_run(struct model *model, struct lane *lane, struct lane_run *at, 
 	model->totals.busy += length > run.inner ? length - run.inner : 0;
 	told.task = &task->told;
 	told.stack = task->told.stack;
+	told.last = task->ending;
 	return model->sink->run ? model->sink->run(model->sink->data, &told) : 0;
 }
 
@@ -304,6 +305,8 @@ static int on_complete(struct model *model, struct lane *lane, const struct unwe
 		lane_remove(lane, run);
 		run = NULL;
 	}
+	if (task)
+		task->ending = true;
 	if (task && task->open)
 		r = end_runs_of(model, task, event->time, !run);
 	if (r < 0 || !task)

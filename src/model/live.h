@@ -22,6 +22,7 @@ struct live_task {
 	enum live_state state;
 	uint32_t lane; /* index, while it runs */
 	uint32_t open;
+	bool ending;      /* its COMPLETE is being told */
 	bool woken_early; /* while it ran: its next wait is queued from the start */
 	/* Of the present wait, and of an early wake. */
 	bool first;

@@ -75,8 +75,8 @@ static int on_run(void *data, const struct model_run *run)
 	char marks[64];
 
 	(void)data;
-	snprintf(marks, sizeof(marks), "%s%s", run->begin_unknown ? " begin?" : "",
-		 run->end_unknown ? " end?" : "");
+	snprintf(marks, sizeof(marks), "%s%s%s", run->begin_unknown ? " begin?" : "",
+		 run->end_unknown ? " end?" : "", run->last ? " last" : "");
 	note_run(&told, run->task->id, run->thread, run->depth, run->start, run->end, run->inner,
 		 leaf_of(run->stack), marks);
 	return 0;
@@ -200,7 +200,7 @@ static void a_task_runs_waits_and_ends(void)
 	note_wait(&expected, 16, 100, 100, 110, 0, 0x200, " first");
 	note_run(&expected, 16, 1, 0, 110, 130, 0, 0x300, "");
 	note_wait(&expected, 16, 130, 180, 200, 0, 0x300, "");
-	note_run(&expected, 16, 1, 0, 200, 250, 0, 0x300, "");
+	note_run(&expected, 16, 1, 0, 200, 250, 0, 0x300, " last");
 	note_task(&expected, 16, 0, "accept", 100, 250, 70, 50, 30, 2, MODEL_ERROR);
 	compare();
 	CHECK_EQ(totals.tasks, 1);
@@ -245,7 +245,7 @@ static void a_state_machine_is_created_to_wait(void)
 	end_trace();
 	read_back();
 	note_wait(&expected, 17, 100, 0, 150, 0, 0x200, " first");
-	note_run(&expected, 17, 1, 0, 150, 160, 0, 0x200, "");
+	note_run(&expected, 17, 1, 0, 150, 160, 0, 0x200, " last");
 	note_task(&expected, 17, 0, "task in handle", 100, 160, 10, 50, 0, 1, MODEL_OK);
 	compare();
 }
@@ -269,7 +269,7 @@ static void a_task_that_goes_on_elsewhere_has_left_before(void)
 	note_run(&expected, 16, 1, 0, 100, 130, 0, 0, "");
 	note_run(&expected, 16, 2, 0, 130, 140, 0, 0x300, "");
 	note_wait(&expected, 16, 140, 0, 200, 0, 0x300, " end?");
-	note_run(&expected, 18, 1, 0, 190, 200, 0, 0, "");
+	note_run(&expected, 18, 1, 0, 190, 200, 0, 0, " last");
 	note_task(&expected, 18, 0, "", 190, 200, 10, 0, 0, 1, MODEL_OK);
 	note_task(&expected, 16, 0, "", 100, 200, 40, 60, 0, 2, MODEL_INCOMPLETE);
 	compare();
@@ -521,7 +521,7 @@ static void act_complete(uint32_t thread, struct truth *task)
 {
 	if (task->state == RUNS) {
 		task = nests[thread][depths[thread] - 1].task;
-		truth_end_run(thread, "");
+		truth_end_run(thread, " last");
 	} else {
 		truth_end_wait(task, "");
 	}
