@@ -99,7 +99,7 @@ machine_story()
 
 record_server()
 {
-	"$unweave" record -q -o "$work/server.unw" -- "$server" --load 1 >"$work/load" &&
+	"$unweave" record -q -F 999 -o "$work/server.unw" -- "$server" --load 1 >"$work/load" &&
 		"$unweave" verify "$work/server.unw" &&
 		"$unweave" dump "$work/server.unw" >"$work/events"
 }
@@ -113,6 +113,15 @@ answers_are_tasks()
 		echo "$path: $answers answers, $tasks tasks that ended well"
 		[ "$answers" -gt 0 ] && [ "$tasks" -eq "$answers" ] || return 1
 	done
+}
+
+finds_what_was_planted()
+{
+	"$unweave" report "$work/server.unw" >"$work/report" || return 1
+	cat "$work/report"
+	grep -q ' of all waiting is in db_read: ' "$work/report" &&
+		grep -q ' of the CPU time is one logical stack, in hash_rows\.$' "$work/report" &&
+		grep -q 'serve_connection > handle_request > render_report > hash_rows$' "$work/report"
 }
 
 try 'the loop is recorded, and its trace is good' records loop "$loop" open_client
@@ -233,4 +242,5 @@ try 'three await the settings, and one the journal after it was written' machine
 
 try 'the server is recorded under load, and its trace is good' record_server
 try 'every answer of the server is a task that ended well' answers_are_tasks
+try 'the report finds the hot handler and the slow wait' finds_what_was_planted
 finish
