@@ -20,6 +20,7 @@
 
 /* Rows of nested runs have tids of their own, beyond those of threads. */
 #define TID_NESTED (1u << 24)
+#define US_DIGITS 3 /* ns are so many digits behind the point of microseconds */
 
 struct writer {
 	struct export *export;
@@ -34,10 +35,10 @@ struct writer {
 	uint32_t flows;
 };
 
-/* Microseconds since the first event; a damaged trace may have times before that. */
-static double stamp(const struct writer *writer, uint64_t time)
+/* ns since the first event; a damaged trace may have times before that. */
+static uint64_t since(const struct writer *writer, uint64_t time)
 {
-	return time > writer->first ? (double)(time - writer->first) / 1000 : 0;
+	return time > writer->first ? time - writer->first : 0;
 }
 
 static void open_event(struct writer *writer, const char *phase, const char *name, uint32_t tid)
@@ -57,7 +58,7 @@ static void open_event_at(struct writer *writer, const char *phase, const char *
 			  uint64_t time)
 {
 	open_event(writer, phase, name, tid);
-	json_real(&writer->json, "ts", stamp(writer, time));
+	json_fixed(&writer->json, "ts", since(writer, time), US_DIGITS);
 }
 
 static void close_event(struct writer *writer)

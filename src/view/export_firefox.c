@@ -60,15 +60,16 @@ struct writer {
 	uint64_t first;
 };
 
-/* Milliseconds since the first event; a damaged trace may have times before that. */
-static double stamp(const struct writer *writer, uint64_t time)
+/* ns since the first event; a damaged trace may have times before that. */
+static uint64_t since(const struct writer *writer, uint64_t time)
 {
-	return time > writer->first ? (double)(time - writer->first) / 1e6 : 0;
+	return time > writer->first ? time - writer->first : 0;
 }
 
-static void put_ms(struct json *json, const char *name, double ms)
+/* Times are milliseconds here. */
+static void put_ms(struct json *json, const char *name, uint64_t ns)
 {
-	json_precise(json, name, ms, 6);
+	json_fixed(json, name, ns, 6);
 }
 
 static struct thread *get_thread(struct writer *writer, uint32_t tid, const char *name)
@@ -237,7 +238,7 @@ static void put_samples(struct writer *writer, const struct thread *thread)
 	json_close(json, ']');
 	json_open(json, "time", '[');
 	for (uint32_t i = 0; i < thread->sample_count; i++)
-		put_ms(json, NULL, stamp(writer, thread->samples[i].time));
+		put_ms(json, NULL, since(writer, thread->samples[i].time));
 	json_close(json, ']');
 	json_open(json, "threadCPUDelta", '[');
 	for (uint32_t i = 0; i < thread->sample_count; i++)
@@ -246,7 +247,7 @@ static void put_samples(struct writer *writer, const struct thread *thread)
 	json_close(json, ']');
 	json_open(json, "weight", '[');
 	for (uint32_t i = 0; i < thread->sample_count; i++)
-		put_ms(json, NULL, (double)thread->samples[i].weight / 1e6);
+		put_ms(json, NULL, thread->samples[i].weight);
 	json_close(json, ']');
 	json_close(json, '}');
 }
@@ -280,11 +281,11 @@ static void put_markers(struct writer *writer, const struct thread *thread)
 	json_close(json, ']');
 	json_open(json, "startTime", '[');
 	for (uint32_t i = 0; i < count; i++)
-		put_ms(json, NULL, stamp(writer, rows[i].start));
+		put_ms(json, NULL, since(writer, rows[i].start));
 	json_close(json, ']');
 	json_open(json, "endTime", '[');
 	for (uint32_t i = 0; i < count; i++)
-		put_ms(json, NULL, stamp(writer, rows[i].end));
+		put_ms(json, NULL, since(writer, rows[i].end));
 	json_close(json, ']');
 	json_open(json, "phase", '[');
 	for (uint32_t i = 0; i < count; i++)
@@ -409,9 +410,8 @@ static void put_meta(struct writer *writer)
 	json_number(json, "version", GECKO_VERSION);
 	json_number(json, "preprocessedProfileVersion", VERSION);
 	json_text(json, "product", program);
-	put_ms(json, "interval", sampler && sampler->hz ? 1000.0 / (double)sampler->hz : 1);
-	put_ms(json, "startTime",
-	       (double)(reader_summary(writer->export->reader)->realtime / 1000000));
+	put_ms(json, "interval", sampler && sampler->hz ? 1000000000 / sampler->hz : 1000000);
+	put_ms(json, "startTime", reader_summary(writer->export->reader)->realtime);
 	json_number(json, "processType", 0);
 	json_number(json, "stackwalk", 1);
 	json_bool(json, "debug", false);

@@ -5,23 +5,29 @@
 
 #include "view/utf8.h"
 
+static bool is_plain(unsigned char byte)
+{
+	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+/* What needs no second look goes as it is, in one piece. */
 static void put_text(FILE *to, const char *text)
 {
 	putc_unlocked('"', to);
 	while (*text) {
 		unsigned char byte = (unsigned char)*text;
-		size_t length = utf8_length(text);
+		size_t length = 0;
 
-		if (byte == '"' || byte == '\\') {
-			putc_unlocked('\\', to);
-			putc_unlocked(byte, to);
-		} else if (byte < ' ' || byte == 0x7f) {
-			fprintf(to, "\\u%04x", byte);
-		} else if (length == 0) {
-			fputs("\\ufffd", to);
-		} else {
+		while (is_plain((unsigned char)text[length]))
+			length++;
+		if (!length && byte >= 0x80)
+			length = utf8_length(text);
+		if (length)
 			fwrite_unlocked(text, 1, length, to);
-		}
+		else if (byte == '"' || byte == '\\')
+			fprintf(to, "\\%c", byte);
+		else
+			fprintf(to, "\\u%04x", byte < 0x80 ? byte : 0xfffd);
 		text += length ? length : 1;
 	}
 	putc_unlocked('"', to);
@@ -53,15 +59,24 @@ void json_close(struct json *json, char bracket)
 
 void json_number(struct json *json, const char *key, uint64_t number)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
+	json_fixed(json, key, number, 0);
+}
+
+void json_fixed(struct json *json, const char *key, uint64_t number, unsigned digits)
+{
+	char text[24];
+	size_t at = sizeof(text);
 
 	begin(json, key);
+	for (unsigned i = 0; i < digits; i++, number /= 10)
+		text[--at] = (char)('0' + number % 10);
+	if (digits)
+		text[--at] = '.';
 	do {
-		digits[--at] = (char)('0' + number % 10);
+		text[--at] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number);
-	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, json->to);
+	fwrite_unlocked(text + at, 1, sizeof(text) - at, json->to);
 }
 
 void json_signed(struct json *json, const char *key, int64_t number)
@@ -72,13 +87,8 @@ void json_signed(struct json *json, const char *key, int64_t number)
 
 void json_real(struct json *json, const char *key, double number)
 {
-	json_precise(json, key, number, 3);
-}
-
-void json_precise(struct json *json, const char *key, double number, int digits)
-{
 	begin(json, key);
-	fprintf(json->to, "%.*f", digits, number);
+	fprintf(json->to, "%.3f", number);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
@@ -101,8 +111,19 @@ void json_text(struct json *json, const char *key, const char *text)
 
 void json_address(struct json *json, const char *key, uint64_t address)
 {
+	char text[20];
+	size_t at = sizeof(text);
+
 	begin(json, key);
-	fprintf(json->to, "\"0x%" PRIx64 "\"", address);
+	text[--at] = '"';
+	do {
+		text[--at] = "0123456789abcdef"[address & 15];
+		address >>= 4;
+	} while (address);
+	text[--at] = 'x';
+	text[--at] = '0';
+	text[--at] = '"';
+	fwrite_unlocked(text + at, 1, sizeof(text) - at, json->to);
 }
 
 void json_line(struct json *json)

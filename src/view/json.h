@@ -17,8 +17,8 @@ void json_close(struct json *json, char bracket);                 /* '}' or ']' 
 void json_number(struct json *json, const char *key, uint64_t number);
 void json_signed(struct json *json, const char *key, int64_t number);
 void json_real(struct json *json, const char *key, double number);
-/* With so many digits behind the point. */
-void json_precise(struct json *json, const char *key, double number, int digits);
+/* A number of thousandths, or whatever is `digits` behind the point; exactly, at most 19. */
+void json_fixed(struct json *json, const char *key, uint64_t number, unsigned digits);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 /* Bytes that are no UTF-8 become U+FFFD. */

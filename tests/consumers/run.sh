@@ -130,14 +130,22 @@ for one in json.load(sys.stdin)["topFunctionsBySelf"]:
 
 firefox_opens()
 {
-	local package said
+	local package daemon said
 	need node || return
 	package=$(fetch profiler-cli) || return
 	mkdir -p "$work/sessions"
-	profiler=(timeout 30 node "$package/package/dist/profiler-cli.js")
-	"${profiler[@]}" load "$work/known.firefox" --session known || return 1
+	profiler=(timeout 60 node "$package/package/dist/profiler-cli.js")
+	# Its server as a child of ours: the command that would start it waits half a second only.
+	node "$package/package/dist/profiler-cli.js" --daemon "$work/known.firefox" --session known &
+	daemon=$!
+	for _ in {1..60}; do
+		if "${profiler[@]}" profile info --session known; then break; fi
+		kill -0 "$daemon" || break
+		sleep 0.5
+	done
 	said=$(firefox_functions t-1 && firefox_functions t-3)
-	"${profiler[@]}" stop known || return 1
+	kill "$daemon"
+	wait "$daemon"
 	! grep -v '^\[LOG\]' "$work/sessions/known.log" || return 1
 	same 'server!mix 100
 server!serve 90
