@@ -33,6 +33,7 @@ SHORT_RUNS = [
     ("planted_O2", 4, 1.5, "-F 99"),
     ("planted_O2", 4, 0.7, "-F 999 --timers"),
     ("planted_O2_pointers", 4, 1.0, "-F 4999"),
+    ("planted_static", 2, 0.7, "-F 999"),
     ("planted_stripped", 1, 1.0, "-F 4999"),
 ]
 
