@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEPTH_MOST 16u
 #define LABELS_MOST 65536u /* a program may give each of its tasks a name of its own */
 
 /* What is kept of a task: while it lives, and while one that it created lives. */
@@ -103,8 +104,12 @@ static uint32_t add_activity(struct activities *activities, uint32_t parent, uin
 	}
 	if (map_put(&activities->index, key, activities->count) < 0)
 		return UINT32_MAX;
-	activities->at[activities->count] =
-		(struct activity){.parent = parent, .label = label, .sums.first = UINT64_MAX};
+	activities->at[activities->count] = (struct activity){
+		.parent = parent,
+		.label = label,
+		.depth = parent ? activities->at[parent - 1].depth + 1 : 0,
+		.sums.first = UINT64_MAX,
+	};
 	return activities->count++;
 }
 
@@ -123,6 +128,9 @@ static uint32_t activity_below(struct activities *activities, uint32_t parent, c
 	for (uint32_t at = parent; at; at = activities->at[at - 1].parent)
 		if (activities->at[at - 1].label == label)
 			return at - 1;
+	/* A line of tasks with a name each would be as deep as it is long. */
+	while (parent && activities->at[parent - 1].depth + 1 >= DEPTH_MOST)
+		parent = activities->at[parent - 1].parent;
 	return add_activity(activities, parent, label);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks of one label, apart by what the tasks were that created them: a tree.
- * What creates its own kind again is one activity, also if others are between.
+ * What creates its own kind again is one activity, also if others are between; and
+ * what is very deep is beside its creator.
  */
 #ifndef VIEW_ACTIVITIES_H
 #define VIEW_ACTIVITIES_H
@@ -25,6 +26,7 @@ struct activities_sums {
 struct activity {
 	uint32_t parent; /* an index + 1; 0: none */
 	uint32_t label;  /* of `texts` */
+	uint32_t depth;  /* activities above it */
 	struct activities_sums sums;
 };
 

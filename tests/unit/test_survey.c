@@ -140,6 +140,28 @@ static void what_creates_its_own_kind_is_one_activity(void)
 	close_survey();
 }
 
+static void a_line_of_names_is_not_as_deep_as_it_is_long(void)
+{
+	uint32_t deepest = 0;
+	char text[16];
+
+	begin_trace();
+	for (uint64_t task = 2; task < 200; task += 2) {
+		create(one, 100 + task, task, task > 2 ? task - 2 : 0, 1);
+		snprintf(text, sizeof(text), "task %u", (unsigned)task);
+		name(one, 100 + task, task, text);
+		if (task > 2)
+			put(one, UNWEAVE_EVENT_COMPLETE, 101 + task, task - 2, 0);
+	}
+	open_survey((struct survey_options){0});
+	CHECK_EQ(survey->activities.count, 99);
+	for (uint32_t i = 0; i < survey->activities.count; i++)
+		if (survey->activities.at[i].depth > deepest)
+			deepest = survey->activities.at[i].depth;
+	CHECK_EQ(deepest, 15);
+	close_survey();
+}
+
 static void tasks_that_name_each_other_as_parents_do_not_hang(void)
 {
 	begin_trace();
@@ -245,6 +267,7 @@ int main(void)
 {
 	RUN(activities_are_below_what_created_them);
 	RUN(what_creates_its_own_kind_is_one_activity);
+	RUN(a_line_of_names_is_not_as_deep_as_it_is_long);
 	RUN(tasks_that_name_each_other_as_parents_do_not_hang);
 	RUN(only_the_longest_runs_are_kept);
 	RUN(tasks_are_kept_by_what_is_asked_for);
