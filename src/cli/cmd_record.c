@@ -9,6 +9,7 @@
 #include "sample/sampler.h"
 
 #define DEFAULT_OUTPUT "trace.unw"
+#define FLIGHT_BYTES_MAX (UINT64_C(512) << 20) /* kept for so many seconds */
 
 enum {
 	OUTPUT = 1,
@@ -22,6 +23,7 @@ enum {
 	BUFFER,
 	DURATION,
 	SIZE,
+	FLIGHT,
 	NO_CHILDREN,
 	QUIET
 };
@@ -39,6 +41,8 @@ static const struct option_entry entries[] = {
 	{BUFFER, 0, "buffer", "BYTES", "memory for the program's buffers, such as 32M"},
 	{DURATION, 0, "duration", "SECONDS", "stop after so long; the program goes on"},
 	{SIZE, 0, "size", "BYTES", "stop when a trace is so large, such as 100M"},
+	{FLIGHT, 0, "flight", "LIMIT",
+	 "keep the last 30s or 64M; SIGUSR2, or the end, writes them"},
 	{NO_CHILDREN, 0, "no-children", NULL, "the command alone, not what it starts"},
 	{QUIET, 'q', "quiet", NULL, "no words about what was recorded"},
 	{0},
@@ -87,10 +91,20 @@ static bool read_seconds(const char *value, uint64_t *ret)
 	char *end;
 	double seconds = strtod(value, &end);
 
-	if (end == value || *end || !(seconds > 0) || seconds > 1e9)
+	if (end == value || (*end && strcmp(end, "s") != 0) || !(seconds > 0) || seconds > 1e9)
 		return false;
 	*ret = (uint64_t)(seconds * 1e9);
 	return true;
+}
+
+/* Seconds, which are bounded by a size all the same; or a size, which has a unit. */
+static bool read_flight(const char *value, struct record_plan *plan)
+{
+	plan->flight_ns = 0;
+	plan->flight_bytes = FLIGHT_BYTES_MAX;
+	if (read_seconds(value, &plan->flight_ns))
+		return true;
+	return read_bytes(value, &plan->flight_bytes) && plan->flight_bytes > 0;
 }
 
 /* One option into the plan; EXIT_OK, or how to exit. */
@@ -141,6 +155,10 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 		if (!read_bytes(options->value, &plan->size_bytes) || !plan->size_bytes)
 			return options_bad_value(options, "a size such as 100M");
 		return EXIT_OK;
+	case FLIGHT:
+		if (!read_flight(options->value, plan))
+			return options_bad_value(options, "30s, or a size such as 64M");
+		return EXIT_OK;
 	case NO_CHILDREN:
 		plan->no_children = true;
 		return EXIT_OK;
@@ -163,6 +181,10 @@ static int run(struct options *options)
 	}
 	if (id < 0)
 		return options->status;
+	if (plan.flight_bytes && plan.size_bytes) {
+		say_error(NULL, "record: --flight has a size of its own, --size is for the rest");
+		return EXIT_USAGE;
+	}
 	if (!plan.pid == !options->operand_count) {
 		say_error(NULL, plan.pid ? "record: a process id and a command are two things"
 					 : "record: which program?");

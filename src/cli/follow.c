@@ -34,6 +34,7 @@ struct follower {
 
 struct follow_shared {
 	_Atomic bool stop;
+	_Atomic uint32_t snapshots; /* that were asked for */
 	struct follower followers[FOLLOW_AT_ONCE];
 };
 
@@ -110,14 +111,19 @@ struct worker {
 	struct follow_shared *shared;
 	struct follower *follower;
 	pid_t parent;
+	uint32_t snapshots; /* as far as they are begun */
 };
 
 /* Without the parent nobody waits for what we do; the trace is closed all the same. */
 static bool each_pass(struct recording *recording, void *data)
 {
 	struct worker *worker = data;
+	uint32_t snapshots = atomic_load(&worker->shared->snapshots);
 
 	worker->follower->totals = recording_totals(recording);
+	if (snapshots != worker->snapshots)
+		recording_snapshot(recording);
+	worker->snapshots = snapshots;
 	return atomic_load(&worker->shared->stop) || getppid() != worker->parent;
 }
 
@@ -156,38 +162,32 @@ static void record_one(struct worker *worker, const struct record_plan *plan,
 /* FILE for the first; for another FILE with its pid before the ending, and a number if need be. */
 static void name_output(struct follow *follow, struct follower *follower)
 {
-	const char *output = follow->plan->output;
-	const char *slash = strrchr(output, '/');
-	const char *dot = strrchr(slash ? slash : output, '.');
-	int stem =
-		(int)(dot && dot != output && dot[-1] != '/' ? dot - output : (long)strlen(output));
-	uint32_t times = 0;
+	char infix[32];
+	uint32_t times = 0, used = 0;
 
 	if (follower->first) {
-		snprintf(follower->output, sizeof(follower->output), "%s", output);
+		snprintf(follower->output, sizeof(follower->output), "%s", follow->plan->output);
 		return;
 	}
-	for (uint32_t i = 0; i < FOLLOW_MOST && follow->pids[i]; i++)
-		times += follow->pids[i] == follower->pid;
+	for (; used < FOLLOW_MOST && follow->pids[used]; used++)
+		times += follow->pids[used] == follower->pid;
+	if (used < FOLLOW_MOST)
+		follow->pids[used] = follower->pid;
 	if (times)
-		snprintf(follower->output, sizeof(follower->output),
-			 "%.*s.%" PRIu32 "-%" PRIu32 "%s", stem, output, follower->pid, times + 1,
-			 output + stem);
+		snprintf(infix, sizeof(infix), ".%" PRIu32 "-%" PRIu32, follower->pid, times + 1);
 	else
-		snprintf(follower->output, sizeof(follower->output), "%.*s.%" PRIu32 "%s", stem,
-			 output, follower->pid, output + stem);
-	for (uint32_t i = 0; i < FOLLOW_MOST; i++)
-		if (!follow->pids[i]) {
-			follow->pids[i] = follower->pid;
-			break;
-		}
+		snprintf(infix, sizeof(infix), ".%" PRIu32, follower->pid);
+	recording_name(follower->output, sizeof(follower->output), follow->plan->output, infix);
 }
 
 /* Starts a process that records what was found, and lets go of it here. */
 static void start_worker(struct follow *follow, struct follower *follower,
 			 struct attachment *attachment)
 {
-	struct worker worker = {.shared = follow->shared, .follower = follower, .parent = getpid()};
+	struct worker worker = {.shared = follow->shared,
+				.follower = follower,
+				.parent = getpid(),
+				.snapshots = atomic_load(&follow->shared->snapshots)};
 	pid_t pid;
 
 	*follower = (struct follower){.pid = attachment->pid,
@@ -305,6 +305,11 @@ void follow_stop(struct follow *follow)
 	/* Whoever starts now finds no board, and does not begin. */
 	follow->board->cookie = 0;
 	atomic_store(&follow->shared->stop, true);
+}
+
+void follow_snapshot(struct follow *follow)
+{
+	atomic_fetch_add(&follow->shared->snapshots, 1);
 }
 
 struct recording_totals follow_totals(const struct follow *follow)

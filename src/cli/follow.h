@@ -49,6 +49,9 @@ void follow_pass(struct follow *follow, bool search);
 /* Has them end their recordings, and nobody begin another. */
 void follow_stop(struct follow *follow);
 
+/* Has each write what it keeps: recording_snapshot(). */
+void follow_snapshot(struct follow *follow);
+
 /* All of it, as of now. */
 struct recording_totals follow_totals(const struct follow *follow);
 

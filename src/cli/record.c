@@ -36,10 +36,12 @@ static bool each_pass(struct recording *recording, void *data)
 {
 	struct watch *watch = data;
 	struct recording_totals totals = recording_totals(recording);
+	enum asked asked = command_asked(&watch->nothing);
 
 	live_line_show(&watch->line, &totals, 1);
-	return command_asked(&watch->nothing) == ASKED_STOP ||
-	       is_due(recording->started, recording->plan->duration_ns);
+	if (asked == ASKED_SNAPSHOT)
+		recording_snapshot(recording);
+	return asked == ASKED_STOP || is_due(recording->started, recording->plan->duration_ns);
 }
 
 static int record_process(const struct record_plan *plan, struct diag *diag)
@@ -87,11 +89,15 @@ static void watch_over(struct command *command, struct follow *follow)
 	struct live_line line = {.on = isatty(STDERR_FILENO), .started = clock_monotonic()};
 	uint64_t begun = clock_monotonic();
 	struct recording_totals totals;
+	enum asked asked;
 	bool last;
 
 	do {
-		if (command_asked(command) == ASKED_STOP)
+		asked = command_asked(command);
+		if (asked == ASKED_STOP)
 			follow_stop(follow);
+		else if (asked == ASKED_SNAPSHOT)
+			follow_snapshot(follow);
 		command_look(command, false);
 		last = command->ended;
 		follow_pass(follow, last || !follow->claimed);
@@ -141,6 +147,7 @@ static int record_command(const struct record_plan *plan, struct diag *diag)
 	}
 	watch_over(&command, &follow);
 	wait_for_all(&command, &follow);
+	find_sweep();
 	r = follow.first_result;
 	if (r < 0)
 		*diag = follow.diag;
@@ -182,6 +189,9 @@ int record_run(const struct record_plan *plan, struct diag *diag)
 	r = try_output(plan->output, diag);
 	if (r < 0)
 		return r;
+	/* It is written at the end. */
+	if (plan->flight_bytes)
+		remove_empty(plan->output);
 	r = plan->pid ? record_process(plan, diag) : record_command(plan, diag);
 	if (r < 0)
 		remove_empty(plan->output);

@@ -18,6 +18,8 @@ struct record_plan {
 	uint64_t buffer_bytes; /* 0: the default */
 	uint64_t duration_ns;  /* 0: until the program ends, or Ctrl-C */
 	uint64_t size_bytes;   /* of a trace, that ends it; 0: none */
+	uint64_t flight_bytes; /* keep so much, and write it when asked to; 0: all, at once */
+	uint64_t flight_ns;    /* and no more than the last so long; 0: no limit */
 	uint32_t hz;           /* samples a second of each thread; 0: none */
 	bool wall;             /* samples by the wall clock */
 	bool timers;           /* no perf events */

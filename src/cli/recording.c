@@ -2,10 +2,17 @@
 #include "cli/recording.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arena/clock.h"
 #include "cli/guard.h"
+#include "cli/say.h"
 #include "trace/compress.h"
 #include "util/cleanup.h"
 
@@ -51,6 +58,61 @@ static void pause_between(const struct recording *recording)
 	nanosleep(&time, NULL);
 }
 
+void recording_name(char *to, size_t size, const char *file, const char *infix)
+{
+	const char *slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
+	const char *dot = strrchr(name, '.');
+	size_t stem = dot && dot != name ? (size_t)(dot - file) : strlen(file);
+
+	snprintf(to, size, "%.*s%s%s", (int)stem, file, infix, file + stem);
+}
+
+/* In the copy, which ends with it. */
+static void write_snapshot(struct recording *recording)
+{
+	struct diag diag = {.text = "out of memory"};
+	char infix[16], path[PATH_MAX];
+	int r = recording->sampler ? sampler_snapshot(recording->sampler) : 0;
+
+	snprintf(infix, sizeof(infix), "-%" PRIu32, recording->snapshots);
+	recording_name(path, sizeof(path), recording->output, infix);
+	if (r >= 0)
+		r = recorder_snapshot(recording->recorder, path, &diag);
+	recording->ended = clock_monotonic();
+	live_line_clear();
+	if (r < 0)
+		say_diag(path, &diag);
+	else if (!recording->plan->quiet)
+		recording_say_kept(recording, path);
+	fflush(stderr);
+	_exit(0);
+}
+
+/* One at a time. */
+static void look_after_snapshots(struct recording *recording)
+{
+	if (recording->copy && waitpid(recording->copy, NULL, WNOHANG) != 0)
+		recording->copy = 0;
+	if (!recording->asked || recording->copy)
+		return;
+	recording->asked = false;
+	recording->snapshots++;
+	fflush(stderr);
+	recording->copy = fork();
+	if (recording->copy == 0)
+		write_snapshot(recording);
+	if (recording->copy < 0) {
+		recording->copy = 0;
+		say_error(recording->output, "no process to write it with: %s", strerror(errno));
+	}
+}
+
+void recording_snapshot(struct recording *recording)
+{
+	recording->asked = recording->plan->flight_bytes != 0;
+}
+
 static int loop(struct recording *recording)
 {
 	for (;;) {
@@ -60,6 +122,7 @@ static int loop(struct recording *recording)
 			r = sampler_pass(recording->sampler);
 		if (r < 0)
 			return r;
+		look_after_snapshots(recording);
 		if (recording->each(recording, recording->data) || is_over(recording))
 			return 0;
 		pause_between(recording);
@@ -89,6 +152,8 @@ static int start_recorder(struct recording *recording, struct compressor *compre
 					   .detail = plan->detail,
 					   .policy = plan->policy,
 					   .buffer_bytes = plan->buffer_bytes,
+					   .flight_bytes = plan->flight_bytes,
+					   .flight_ns = plan->flight_ns,
 					   .compress = compressor_run,
 					   .compress_data = compressor};
 
@@ -109,6 +174,14 @@ static int finish(struct recording *recording)
 	if (r >= 0 && recording->sampler)
 		r = sampler_finish(recording->sampler);
 	return r < 0 ? r : recorder_stop(recording->recorder);
+}
+
+/* What was asked for at the last moment is written at the end, too. */
+static void finish_snapshots(struct recording *recording)
+{
+	if (recording->copy)
+		waitpid(recording->copy, NULL, 0);
+	recording->copy = 0;
 }
 
 int recording_run(struct recording *recording, struct diag *diag)
@@ -132,6 +205,9 @@ int recording_run(struct recording *recording, struct diag *diag)
 		r = loop(recording);
 	if (r >= 0)
 		r = finish(recording);
+	finish_snapshots(recording);
+	if (r < 0)
+		diag_set(diag, r, "%s: %s", recording->output, strerror(-r));
 	if (recorder_totals(recording->recorder).drain.program_ended)
 		attach_remove(&recording->attachment);
 	return r;

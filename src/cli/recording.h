@@ -24,6 +24,9 @@ struct recording {
 	struct sampler *sampler; /* NULL: the program had ended already */
 	uint64_t started;
 	uint64_t ended;
+	uint32_t snapshots; /* that were begun */
+	bool asked;         /* for another one */
+	pid_t copy;         /* that writes one; 0: none */
 
 	/* Called after each pass; true: it is enough. */
 	bool (*each)(struct recording *recording, void *data);
@@ -39,10 +42,20 @@ int recording_run(struct recording *recording, struct diag *diag);
 /* Lets go of everything. */
 void recording_fini(struct recording *recording);
 
+/*
+ * Has what is kept (--flight) written to a file of its own, FILE-1, FILE-2 and so
+ * on with the ending behind; by a copy of this process, so that nothing is held up.
+ */
+void recording_snapshot(struct recording *recording);
+
 struct recording_totals recording_totals(const struct recording *recording);
 
-/* The last words, on stderr. */
+/* The last words, on stderr; and those about the last part, in a file of its own. */
 void recording_summarise(const struct recording *recording);
+void recording_say_kept(const struct recording *recording, const char *path);
+
+/* The name of another trace: `file` with `infix` before its ending. */
+void recording_name(char *to, size_t size, const char *file, const char *infix);
 
 /* What there is now, as a line on a terminal that is written over; every half second. */
 struct live_line {

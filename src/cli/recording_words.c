@@ -34,13 +34,13 @@ void live_line_show(struct live_line *line, const struct recording_totals *total
 	fflush(stderr);
 }
 
-static void say_samples(const struct recording *recording)
+static void say_samples(const struct recording *recording, uint64_t samples)
 {
 	struct sampler_totals totals = {0};
 
 	if (recording->sampler)
 		totals = sampler_totals(recording->sampler);
-	fprintf(stderr, ", %" PRIu64 " samples", totals.samples);
+	fprintf(stderr, ", %" PRIu64 " samples", samples);
 	if (totals.driver != SAMPLER_NONE)
 		fprintf(stderr, " (%s, %u Hz)", name_driver(totals.driver), recording->plan->hz);
 }
@@ -75,6 +75,31 @@ static void say_trouble(const struct recording *recording, const struct recorder
 		say_hint("larger buffers (--buffer) or less detail lose less");
 }
 
+void recording_say_kept(const struct recording *recording, const char *path)
+{
+	struct recorder_kept kept = recorder_kept(recording->recorder);
+
+	fprintf(stderr, "unweave: %s: the last %.1f s of %.1f: %" PRIu64 " events", path,
+		(double)kept.ns / 1e9, (double)(recording->ended - recording->started) / 1e9,
+		kept.events);
+	say_samples(recording, kept.samples);
+	fprintf(stderr, ", %s\n", say_bytes(recorder_totals(recording->recorder).bytes).text);
+}
+
+static void say_all(const struct recording *recording, const struct recorder_totals *totals,
+		    uint64_t samples, uint64_t lost)
+{
+	fprintf(stderr, "unweave: %s: %" PRIu64 " events of %u threads", recording->output,
+		totals->drain.records, totals->drain.threads);
+	say_samples(recording, samples);
+	fprintf(stderr, " in %.1f s, %s", (double)(recording->ended - recording->started) / 1e9,
+		say_bytes(totals->bytes).text);
+	if (lost)
+		fprintf(stderr, ", %" PRIu64 " events lost\n", lost);
+	else
+		fputs(", none lost\n", stderr);
+}
+
 void recording_summarise(const struct recording *recording)
 {
 	struct recorder_totals totals = recorder_totals(recording->recorder);
@@ -84,15 +109,12 @@ void recording_summarise(const struct recording *recording)
 	if (recording->sampler)
 		samples = sampler_totals(recording->sampler);
 	lost = recording_totals(recording).lost - samples.lost;
-	fprintf(stderr, "unweave: %s: %" PRIu64 " events of %u threads", recording->output,
-		totals.drain.records, totals.drain.threads);
-	say_samples(recording);
-	fprintf(stderr, " in %.1f s, %s", (double)(recording->ended - recording->started) / 1e9,
-		say_bytes(totals.bytes).text);
-	if (lost)
-		fprintf(stderr, ", %" PRIu64 " events lost\n", lost);
+	if (recording->plan->flight_bytes)
+		recording_say_kept(recording, recording->output);
 	else
-		fputs(", none lost\n", stderr);
+		say_all(recording, &totals, samples.samples, lost);
+	if (recording->plan->flight_bytes && lost)
+		say_error(recording->output, "%" PRIu64 " events were lost meanwhile", lost);
 	say_trouble_with_samples(&samples);
 	say_trouble(recording, &totals);
 }

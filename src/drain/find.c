@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,4 +355,37 @@ int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid)
 			return 0;
 	}
 	return -ENOENT;
+}
+
+static bool is_abandoned(int directory, const char *name)
+{
+	cleanup(close_fd) int fd = open_arena(directory, name);
+	struct {
+		uint64_t namespace;
+		uint32_t pid, recorder, armed;
+	} owner = {0};
+
+	return fd >= 0 && pread(fd, &owner.pid, 4, offsetof(struct arena_control, pid)) == 4 &&
+	       pread(fd, &owner.recorder, 4, offsetof(struct arena_control, session.pid)) == 4 &&
+	       pread(fd, &owner.armed, 4, offsetof(struct arena_control, armed)) == 4 &&
+	       pread(fd, &owner.namespace, 8, offsetof(struct arena_control, pid_namespace)) == 8 &&
+	       owner.pid && !owner.recorder && !owner.armed &&
+	       owner.namespace == namespace_of("self") && kill((pid_t)owner.pid, 0) < 0 &&
+	       errno == ESRCH;
+}
+
+void find_sweep(void)
+{
+	struct search search = {.uid = geteuid()};
+	cleanup(close_directory) DIR *entries = NULL;
+	cleanup(close_fd) int directory = -1;
+	struct dirent *entry;
+	char folder[200];
+
+	directory_of(&search, folder, sizeof(folder));
+	directory = open_directory(&search, folder);
+	entries = directory < 0 ? NULL : list(directory);
+	while (entries && (entry = readdir(entries)))
+		if (entry->d_name[0] != '.' && is_abandoned(directory, entry->d_name))
+			unlinkat(directory, entry->d_name, 0);
 }

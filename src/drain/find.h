@@ -19,4 +19,10 @@ int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
  */
 int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid);
 
+/*
+ * Removes arenas of ours whose processes are no more, if nobody was to record
+ * them: those that leave by _exit() cannot do so themselves.
+ */
+void find_sweep(void);
+
 #endif /* DRAIN_FIND_H */

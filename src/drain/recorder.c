@@ -38,6 +38,7 @@ struct recorder {
 	struct attachment *attachment; /* borrowed */
 	struct drain *drain;
 	struct writer *writer; /* NULL: no file */
+	const char *save;      /* NULL: the file is written at once; else where at the end */
 	unweave_listener listener;
 	void *listener_data;
 	enum arena_clock clock;
@@ -51,7 +52,8 @@ struct recorder {
 	uint32_t outlets;        /* that are open */
 	uint64_t unwritten;
 	uint64_t final_bytes;
-	bool left; /* the session is over */
+	struct flight_totals kept; /* at the end */
+	bool left;                 /* the session is over */
 	bool stopped;
 	struct drain_totals final; /* once it is */
 	int error;
@@ -162,8 +164,11 @@ static int write_block(struct outlet *outlet, const struct block *block, const u
 							     : RESERVE_BYTES);
 	if (r < 0)
 		return r;
-	/* The census has no line: whoever comes after us takes one of its own. */
-	if (line >= ARENA_LINES)
+	/*
+	 * The census has no line: whoever comes after us takes one of its own. And
+	 * what is only kept goes with us.
+	 */
+	if (line >= ARENA_LINES || recorder->save)
 		return writer_commit(recorder->writer, NULL);
 	atomic_store(&control->session.pending_stream, outlet->which);
 	atomic_store(&control->session.pending_number, next);
@@ -337,6 +342,23 @@ static struct drain_options drain_options_of(const struct recorder_options *opti
 	return result;
 }
 
+static int open_writer(struct recorder *recorder, const struct recorder_options *options,
+		       struct diag *diag)
+{
+	struct flight_limits limits = {
+		.ticks = (uint64_t)((unsigned __int128)options->flight_ns * recorder->ticks_per_s /
+				    NS_PER_S),
+		.bytes = options->flight_bytes,
+	};
+
+	if (!options->flight_bytes)
+		return writer_new(&recorder->writer, options->path, options->compress,
+				  options->compress_data, diag);
+	recorder->save = options->path;
+	return writer_new_flight(&recorder->writer, &limits, options->compress,
+				 options->compress_data, diag);
+}
+
 int recorder_new(struct recorder **ret, struct attachment *attachment,
 		 const struct recorder_options *options, struct diag *diag)
 {
@@ -361,8 +383,7 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 	if (!recorder->ticks_per_s)
 		return diag_set(diag, -EBADMSG, "the program's clock stands still");
 	if (options->path) {
-		r = writer_new(&recorder->writer, options->path, options->compress,
-			       options->compress_data, diag);
+		r = open_writer(recorder, options, diag);
 		if (r < 0)
 			return r;
 	}
@@ -488,20 +509,55 @@ int recorder_leave(struct recorder *recorder)
 	return drain_stop(recorder->drain);
 }
 
+static void put_end(struct recorder *recorder, const struct drain_totals *totals)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	catalogue_end(&recorder->catalogue, &payload, totals->orphans, totals->reentries);
+	put_meta(recorder, BLOCK_END, &payload);
+}
+
+static int snapshot_stream(void *data, struct stream *stream)
+{
+	struct recorder *recorder = data;
+	struct outlet *outlet = stream->user;
+
+	if (!outlet || !outlet->encoder)
+		return 0;
+	note_result(outlet, encoder_flush(outlet->encoder));
+	catalogue_add_end(&recorder->catalogue, stream->thread, stream->index == ARENA_STREAM_ASIDE,
+			  encoder_number(outlet->encoder));
+	return 0;
+}
+
+int recorder_snapshot(struct recorder *recorder, const char *path, struct diag *diag)
+{
+	struct drain_totals totals = drain_totals(recorder->drain);
+
+	drain_each(recorder->drain, snapshot_stream, recorder);
+	repeat_meta(recorder);
+	put_end(recorder, &totals);
+	return writer_save(recorder->writer, path, diag);
+}
+
 int recorder_stop(struct recorder *recorder)
 {
 	int r = recorder->left ? 0 : recorder_leave(recorder);
 	struct drain_totals totals = drain_totals(recorder->drain);
 
 	if (recorder->writer) {
-		struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
-
-		put_clock(recorder);
+		/* What was kept may have lost what was told long ago. */
+		if (recorder->save)
+			repeat_meta(recorder);
+		else
+			put_clock(recorder);
 		put_threads(recorder, false);
 		put_sites(recorder, false);
-		catalogue_end(&recorder->catalogue, &payload, totals.orphans, totals.reentries);
-		put_meta(recorder, BLOCK_END, &payload);
-		recorder->final_bytes = writer_bytes(recorder->writer);
+		put_end(recorder, &totals);
+		recorder->kept = writer_kept(recorder->writer);
+		recorder->final_bytes = writer_file_bytes(recorder->writer);
+		if (recorder->save && r >= 0)
+			r = writer_save(recorder->writer, recorder->save, NULL);
 	}
 	recorder->writer = writer_free(recorder->writer);
 	drain_note_told(recorder->drain, &totals);
@@ -514,8 +570,22 @@ struct recorder_totals recorder_totals(const struct recorder *recorder)
 {
 	return (struct recorder_totals){
 		.drain = recorder->stopped ? recorder->final : drain_totals(recorder->drain),
-		.bytes = recorder->writer ? writer_bytes(recorder->writer) : recorder->final_bytes,
+		.bytes = recorder->writer ? writer_file_bytes(recorder->writer)
+					  : recorder->final_bytes,
 		.unwritten = recorder->unwritten,
 		.error = recorder->error,
+	};
+}
+
+struct recorder_kept recorder_kept(const struct recorder *recorder)
+{
+	struct flight_totals kept =
+		recorder->writer ? writer_kept(recorder->writer) : recorder->kept;
+
+	return (struct recorder_kept){
+		.events = kept.events,
+		.samples = kept.samples,
+		.ns = (uint64_t)((unsigned __int128)(kept.last - kept.first) * NS_PER_S /
+				 recorder->ticks_per_s),
 	};
 }

@@ -19,7 +19,7 @@
 struct recorder;
 
 struct recorder_options {
-	const char *path;         /* NULL: no file; borrowed for the call */
+	const char *path;         /* NULL: no file; borrowed, for the call or until the end */
 	writer_compress compress; /* NULL: blocks stay plain */
 	void *compress_data;
 	unweave_listener listener; /* or NULL */
@@ -28,6 +28,9 @@ struct recorder_options {
 	enum unweave_policy policy;
 	uint64_t keywords;     /* 0: those of `detail` */
 	uint64_t buffer_bytes; /* 0: the default */
+	uint64_t
+		flight_bytes; /* keep so much in memory, and write it at the end; 0: all, at once */
+	uint64_t flight_ns;   /* and no more than the last so long; 0: no limit */
 };
 
 struct recorder_totals {
@@ -35,6 +38,13 @@ struct recorder_totals {
 	uint64_t bytes;     /* of the file */
 	uint64_t unwritten; /* events that the file could not take */
 	int error;          /* the last reason, negative errno; 0: none */
+};
+
+/* What a recorder keeps that keeps only the last part. */
+struct recorder_kept {
+	uint64_t events;
+	uint64_t samples;
+	uint64_t ns; /* from the first to the last of them */
 };
 
 /* Begins a session on a locked attachment, which is borrowed. */
@@ -62,6 +72,13 @@ void recorder_renew(struct recorder *recorder);
 
 void recorder_set_keywords(struct recorder *recorder, uint64_t keywords);
 
+/*
+ * Writes a trace of what is kept, for a recorder that keeps only the last part.
+ * To be called in a copy of the process, made by fork(): what is on its way is
+ * put into the trace there, and the recording itself goes on without a pause.
+ */
+int recorder_snapshot(struct recorder *recorder, const char *path, struct diag *diag);
+
 /* Ends the session and takes the rest. Blocks may still be put into the trace. */
 int recorder_leave(struct recorder *recorder);
 
@@ -69,5 +86,8 @@ int recorder_leave(struct recorder *recorder);
 int recorder_stop(struct recorder *recorder);
 
 struct recorder_totals recorder_totals(const struct recorder *recorder);
+
+/* Looks at all that is kept, or was at the end. */
+struct recorder_kept recorder_kept(const struct recorder *recorder);
 
 #endif /* DRAIN_RECORDER_H */

@@ -27,6 +27,7 @@
 #define FLUSH_NS (NS_PER_S / 2)  /* a block is not held back for longer */
 #define LATE_NS (NS_PER_S / 20)  /* for handlers that are still at it when we stop */
 #define PASS_MOST 2000u          /* samples taken in one pass */
+#define BLOCKED_LOOKS 10u        /* at a thread that blocks the signal, before it is let be */
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
 
@@ -46,7 +47,8 @@ struct sampler {
 	uint64_t samples;
 	uint64_t unwritten;
 	uint32_t blocked;
-	uint32_t waiting; /* for a timer: no thread that ran has set it yet */
+	uint32_t blocked_ever; /* at two looks in a row */
+	uint32_t waiting;      /* for a timer: no thread that ran has set it yet */
 
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
@@ -291,6 +293,17 @@ static void arm(struct sampler *sampler, struct thread *thread)
 	thread->armed = r == 0 || r == -ESRCH || order_timer(sampler, thread);
 }
 
+/* Counts those that mean it; check() looks at them again later on. */
+static void look_at_blocked(struct sampler *sampler, struct thread *thread)
+{
+	if (!thread->blocked || thread->looks > BLOCKED_LOOKS)
+		return;
+	if (thread->looks++ == 0)
+		return;
+	threads_look(&sampler->threads, thread);
+	sampler->blocked_ever += thread->blocked && thread->looks == 2;
+}
+
 static void look_after_threads(struct sampler *sampler)
 {
 	struct threads *threads = &sampler->threads;
@@ -304,6 +317,7 @@ static void look_after_threads(struct sampler *sampler)
 	for (uint32_t i = 0; i < threads->count; i++) {
 		struct thread *thread = &threads->all[i];
 
+		look_at_blocked(sampler, thread);
 		sampler->blocked += thread->blocked;
 		if (thread->armed || thread->blocked || sampler->driver == SAMPLER_WALL)
 			continue;
@@ -531,9 +545,10 @@ int sampler_halt(struct sampler *sampler)
 {
 	int r = 0;
 
-	if (sampler->on && sampler->blocked)
-		add_note(sampler, "%u threads block the signal and were not sampled.",
-			 sampler->blocked);
+	if (sampler->on && sampler->blocked_ever)
+		add_note(sampler, "%u thread%s the signal, and %s not sampled.",
+			 sampler->blocked_ever, sampler->blocked_ever == 1 ? " blocks" : "s block",
+			 sampler->blocked_ever == 1 ? "was" : "were");
 	if (sampler->on) {
 		atomic_store(&shared(sampler)->on, 0);
 		r = take_rest(sampler);
@@ -558,6 +573,13 @@ int sampler_finish(struct sampler *sampler)
 		if (stacks_at(chains, i)->kind == UNWEAVE_FRAME_CODE)
 			modules_note(&sampler->modules, stacks_at(chains, i)->address);
 	return modules_tell_names(&sampler->modules);
+}
+
+int sampler_snapshot(struct sampler *sampler)
+{
+	int r = samples_writer_flush(sampler->writer);
+
+	return r < 0 ? r : sampler_finish(sampler);
 }
 
 struct sampler_totals sampler_totals(const struct sampler *sampler)

@@ -54,6 +54,9 @@ int sampler_halt(struct sampler *sampler);
 /* Names all addresses that the trace speaks of, which may take a while. Before recorder_stop(). */
 int sampler_finish(struct sampler *sampler);
 
+/* In a copy of the process, before recorder_snapshot(): all that is known, as at the end. */
+int sampler_snapshot(struct sampler *sampler);
+
 struct sampler_totals sampler_totals(const struct sampler *sampler);
 
 #endif /* SAMPLE_SAMPLER_H */

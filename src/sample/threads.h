@@ -13,10 +13,11 @@ struct thread {
 	pid_t tid;      /* as we see it */
 	uint32_t inner; /* as the program does: another one in a container */
 	char name[32];
-	bool seen;    /* in the scan under way, or the last one */
-	bool blocked; /* it blocks the sampler's signal */
-	bool armed;   /* it has its clock */
-	int fd;       /* of its perf event; -1: none */
+	bool seen;     /* in the scan under way, or the last one */
+	bool blocked;  /* it blocks the sampler's signal */
+	bool armed;    /* it has its clock */
+	uint8_t looks; /* since it was found to block the signal; a new one does, for a moment */
+	int fd;        /* of its perf event; -1: none */
 
 	/* For samples by the wall clock. */
 	bool sleeping;     /* when it was looked at last */

@@ -22,6 +22,8 @@ struct writer {
 	ino_t inode;
 	writer_compress compress;
 	void *data;
+	struct flight *flight; /* NULL: blocks go to the file at once */
+	struct block block;    /* that is prepared */
 	uint64_t bytes;
 	size_t prepared; /* bytes of `out` that wait to be committed */
 	uint8_t out[HEADER + FORMAT_PAYLOAD_MAX + FORMAT_BLOCK_ALIGN];
@@ -86,6 +88,24 @@ static int write_all(int fd, const uint8_t *bytes, size_t length, uint64_t offse
 	return 0;
 }
 
+/* At the end of the file, all of it or nothing. */
+static int append_bytes(struct writer *writer, const uint8_t *bytes, size_t length,
+			struct diag *diag)
+{
+	int r;
+
+	if (!is_ours(writer))
+		return say(diag, -EBADF);
+	r = write_all(writer->fd, bytes, length, writer->bytes);
+	if (r < 0) {
+		/* If this fails too, the next block overwrites the torn one. */
+		(void)!ftruncate(writer->fd, (off_t)writer->bytes);
+		return say(diag, r);
+	}
+	writer->bytes += length;
+	return 0;
+}
+
 /* Opens without waiting for the other end of a pipe, and without a terminal of its own. */
 static int open_file(struct writer *writer, const char *path, struct diag *diag)
 {
@@ -123,29 +143,54 @@ static void put_u64(uint8_t *at, uint64_t value)
 	put_u32(at + 4, (uint32_t)(value >> 32));
 }
 
-int writer_new(struct writer **ret, const char *path, writer_compress compress, void *data,
-	       struct diag *diag)
+static struct writer *new_without_file(writer_compress compress, void *data)
 {
-	cleanup(writer_freep) struct writer *writer = malloc(sizeof(*writer));
-	int r;
+	struct writer *writer = malloc(sizeof(*writer));
 
 	if (!writer)
-		return diag_set(diag, -ENOMEM, "out of memory");
+		return NULL;
 	memset(writer, 0, offsetof(struct writer, out));
 	writer->fd = -1;
 	writer->compress = compress;
 	writer->data = data;
-	r = open_file(writer, path, diag);
+	return writer;
+}
+
+/* Opens the file, and begins it. */
+static int begin_file(struct writer *writer, const char *path, struct diag *diag)
+{
+	int r = open_file(writer, path, diag);
+
 	if (r < 0)
 		return r;
-
 	memcpy(writer->out, FORMAT_MAGIC, 8);
 	put_u32(writer->out + 8, FORMAT_VERSION);
 	put_u32(writer->out + 12, FORMAT_FILE_HEADER_BYTES);
-	writer->prepared = FORMAT_FILE_HEADER_BYTES;
-	r = writer_commit(writer, diag);
+	return append_bytes(writer, writer->out, FORMAT_FILE_HEADER_BYTES, diag);
+}
+
+int writer_new(struct writer **ret, const char *path, writer_compress compress, void *data,
+	       struct diag *diag)
+{
+	cleanup(writer_freep) struct writer *writer = new_without_file(compress, data);
+	int r;
+
+	if (!writer)
+		return diag_set(diag, -ENOMEM, "out of memory");
+	r = begin_file(writer, path, diag);
 	if (r < 0)
 		return r;
+	*ret = take(writer);
+	return 0;
+}
+
+int writer_new_flight(struct writer **ret, const struct flight_limits *limits,
+		      writer_compress compress, void *data, struct diag *diag)
+{
+	cleanup(writer_freep) struct writer *writer = new_without_file(compress, data);
+
+	if (!writer || flight_new(&writer->flight, limits) < 0)
+		return diag_set(diag, -ENOMEM, "out of memory");
 	*ret = take(writer);
 	return 0;
 }
@@ -157,6 +202,8 @@ struct writer *writer_free(struct writer *writer)
 		(void)!ftruncate(writer->fd, (off_t)writer->bytes);
 		close(writer->fd);
 	}
+	if (writer)
+		flight_free(writer->flight);
 	free(writer);
 	return NULL;
 }
@@ -206,6 +253,7 @@ int writer_prepare(struct writer *writer, const struct block *block, const uint8
 	writer->prepared = (end + FORMAT_BLOCK_ALIGN - 1) / FORMAT_BLOCK_ALIGN * FORMAT_BLOCK_ALIGN;
 	memset(writer->out + end, 0, writer->prepared - end);
 	put_header(writer->out, &header, (uint32_t)hash_xxh64(stored, header.stored, 0));
+	writer->block = header;
 	return 0;
 }
 
@@ -215,22 +263,45 @@ int writer_commit(struct writer *writer, struct diag *diag)
 	int r;
 
 	writer->prepared = 0;
-	if (!is_ours(writer))
-		return say(diag, -EBADF);
-	r = write_all(writer->fd, writer->out, length, writer->bytes);
-	if (r < 0) {
-		/* If this fails too, the next block overwrites the torn one. */
-		(void)!ftruncate(writer->fd, (off_t)writer->bytes);
+	if (!writer->flight)
+		return append_bytes(writer, writer->out, length, diag);
+	r = flight_add(writer->flight, &writer->block, writer->out, length);
+	if (r < 0)
 		return say(diag, r);
-	}
 	writer->bytes += length;
 	return 0;
+}
+
+static int save_block(void *data, const uint8_t *bytes, size_t length)
+{
+	return append_bytes(data, bytes, length, NULL);
+}
+
+int writer_save(struct writer *writer, const char *path, struct diag *diag)
+{
+	int r;
+
+	writer->bytes = 0;
+	r = begin_file(writer, path, diag);
+	if (r >= 0)
+		r = flight_each(writer->flight, save_block, writer);
+	if (writer->fd >= 0)
+		close(writer->fd);
+	writer->fd = -1;
+	return r < 0 ? say(diag, r) : 0;
+}
+
+struct flight_totals writer_kept(const struct writer *writer)
+{
+	return writer->flight ? flight_totals(writer->flight) : (struct flight_totals){0};
 }
 
 int writer_reserve(struct writer *writer, uint64_t bytes)
 {
 	struct rlimit limit;
 
+	if (writer->flight)
+		return 0;
 	if (!is_ours(writer)) {
 		writer->prepared = 0;
 		return -EBADF;
@@ -261,6 +332,11 @@ int writer_put(struct writer *writer, const struct block *block, const uint8_t *
 uint64_t writer_bytes(const struct writer *writer)
 {
 	return writer->bytes;
+}
+
+uint64_t writer_file_bytes(const struct writer *writer)
+{
+	return writer->flight ? flight_bytes(writer->flight) : writer->bytes;
 }
 
 uint64_t writer_bytes_after(const struct writer *writer)

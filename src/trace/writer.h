@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/flight.h"
 #include "trace/format.h"
 #include "util/diag.h"
 
@@ -25,6 +26,12 @@ typedef size_t (*writer_compress)(void *data, void *to, size_t capacity, const v
 /* Creates or truncates `path` and writes the file header. Returns what open or write met. */
 int writer_new(struct writer **ret, const char *path, writer_compress compress, void *data,
 	       struct diag *diag);
+/*
+ * One that keeps the last blocks in memory, until writer_save(). Nothing is
+ * refused for want of disk then.
+ */
+int writer_new_flight(struct writer **ret, const struct flight_limits *limits,
+		      writer_compress compress, void *data, struct diag *diag);
 /* Closes the file; it stays valid whether or not an END block was written. */
 struct writer *writer_free(struct writer *writer);
 
@@ -46,7 +53,15 @@ int writer_commit(struct writer *writer, struct diag *diag);
  */
 int writer_reserve(struct writer *writer, uint64_t bytes);
 
-/* Bytes in the file; after writer_prepare, what they will be after writer_commit. */
+/* Writes a file of what is kept, as the last thing. Returns what open or write met. */
+int writer_save(struct writer *writer, const char *path, struct diag *diag);
+/* What that is; all 0 if nothing is kept. */
+struct flight_totals writer_kept(const struct writer *writer);
+/* The bytes of the file, as it is or would be. */
+uint64_t writer_file_bytes(const struct writer *writer);
+
+/* Bytes in the file, or that were ever kept; after writer_prepare, what they will be after
+ * writer_commit. */
 uint64_t writer_bytes(const struct writer *writer);
 uint64_t writer_bytes_after(const struct writer *writer);
 

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs that die, block or take our signal, or stand on their heads: the trace
+# is whole, what is missing is said, and they do not notice.
+# usage: faults.sh SUBJECT UNWEAVE
+set -u
+# shellcheck source=tests/record/common.sh
+. "$(dirname "$0")/common.sh"
+
+dies()
+{
+	record -- work 100 middle "${@:2}" && [ "$status" -eq "$1" ] && all_is_well &&
+		[ "$(count t.unw samples)" -gt 0 ] && says 'none lost$'
+}
+
+becomes_another()
+{
+	record -- work 50 middle exec "$subject" work 50 say hello exit 6
+	[ "$status" -eq 6 ] && all_is_well && [ "$(cat out)" = hello ] &&
+		[ "$(find . -name '*.unw' | wc -l)" -eq 2 ]
+}
+
+becomes_a_stranger()
+{
+	record -- work 50 exec echo hello
+	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = hello ]
+}
+
+blocks_the_signal()
+{
+	record "$@" -- block threads 2 100 say on
+	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
+		says '3 threads block the signal, and were not sampled'
+}
+
+# What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
+takes_the_signal()
+{
+	record -F 999 "$@" -- work 20 handle work 100 sleep 1500 work 150 sleep 2000 work 10 \
+		undisturbed 100 say on
+	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
+		says 'has taken SIGURG for itself'
+}
+
+has_the_signal()
+{
+	local pid
+	"$subject" handle work 1 sleep 500 undisturbed 100 &
+	pid=$!
+	wait_for_arena $pid && "$unweave" record -o t.unw -p $pid 2>words
+	cat words
+	wait $pid && all_is_well && says 'handles SIGURG itself' && says 'UNWEAVE_SIGNAL'
+}
+
+uses_sigprof()
+{
+	record "$@" -- profile 200 say on
+	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
+		[ "$(count t.unw samples)" -gt 0 ]
+}
+
+has_small_stacks()
+{
+	record -F 999 "$@" -- small 4 50 alternate 50 say on
+	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
+		[ "$(count t.unw samples)" -gt 0 ]
+}
+
+# The program goes on, and its timers end by themselves; $1: how samples are taken
+loses_its_recorder()
+{
+	local pid recorder
+	"$subject" work 700 say on exit 3 >out &
+	pid=$!
+	wait_for_arena $pid || return 1
+	"$unweave" record -F 500 "$@" -o t.unw -p $pid 2>words &
+	recorder=$!
+	sleep 0.4
+	{ kill -KILL $recorder && wait $recorder; } 2>/dev/null
+	wait $pid
+	[ $? -eq 3 ] && [ "$(cat out)" = on ] || return 1
+	# What nobody fetched stays for the next recorder, and is fetched by it.
+	"$unweave" record -o t.unw -p $pid && all_is_well
+}
+
+ends_its_timers()
+{
+	local pid recorder
+	"$subject" work 60000 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	"$unweave" record --timers -o t.unw -p $pid 2>words &
+	recorder=$!
+	for _ in $(seq 100); do
+		grep -q ^ID /proc/$pid/timers && break
+		sleep 0.02
+	done
+	grep -q ^ID /proc/$pid/timers || return 1
+	{ kill -KILL $recorder && wait $recorder; } 2>/dev/null
+	for _ in $(seq 100); do
+		grep -q ^ID /proc/$pid/timers || break
+		sleep 0.1
+	done
+	! grep ^ID /proc/$pid/timers
+	local ended=$?
+	{ kill -KILL $pid && wait $pid; } 2>/dev/null
+	rm -f "$UNWEAVE_DIR"/*/*
+	return $ended
+}
+
+fills_the_disk()
+{
+	local pid
+	"$subject" work 500 exit 4 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	(ulimit -f 32 && exec "$unweave" record -o t.unw -p $pid) 2>words
+	cat words
+	wait $pid
+	[ $? -eq 4 ] && all_is_well && says 'events could not be written: File too large'
+}
+
+is_interrupted()
+{
+	rm -f ./*.unw
+	timeout --preserve-status --foreground -s "$1" 1 "$unweave" record -o t.unw -- \
+		"$subject" work 60000 2>words
+	status=$?
+	cat words
+	[ "$status" -eq "$2" ] && all_is_well && [ "$(count t.unw samples)" -gt 0 ]
+}
+
+stops_recording()
+{
+	local pid
+	"$subject" work 600 exit 5 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	timeout --preserve-status --foreground -s "$1" 0.3 "$unweave" record -o t.unw -p $pid 2>words ||
+		return 1
+	wait $pid
+	[ $? -eq 5 ] && all_is_well
+}
+
+has_a_size()
+{
+	record --size 30k -- work 400 exit 7
+	[ "$status" -eq 7 ] && all_is_well && [ "$(stat -c %s t.unw)" -lt 120000 ] &&
+		[ "$(stat -c %s t.unw)" -gt 30000 ]
+}
+
+try 'a program that dies by SIGSEGV is in its trace' dies 139 segv
+try 'a program that dies by SIGKILL is, too' dies 137 kill
+try 'a program that leaves in the middle of a run passes its status on' dies 5 exit 5
+try 'a program that becomes another one has a trace for each' becomes_another
+try 'a program that becomes one without libunweave has one' becomes_a_stranger
+try 'threads that block the signal are counted' blocks_the_signal
+try 'and with timers' blocks_the_signal --timers
+try 'that a program takes the signal is noticed' takes_the_signal
+try 'and with timers, which end' takes_the_signal --timers
+try 'that a program has the signal is said' has_the_signal
+try 'a program that uses SIGPROF gets it' uses_sigprof
+try 'and with timers' uses_sigprof --timers
+try 'small and alternate stacks are sampled' has_small_stacks
+try 'and with timers' has_small_stacks --timers
+try 'a program whose recorder is killed goes on' loses_its_recorder
+try 'and with timers' loses_its_recorder --timers
+try 'timers end by themselves' ends_its_timers
+try 'a full disk is said, and ends nothing' fills_the_disk
+try 'SIGTERM ends the command, and is passed on' is_interrupted TERM 143
+try 'SIGINT, too' is_interrupted INT 130
+try 'SIGINT ends the recording of a running program, which goes on' stops_recording INT
+try 'SIGHUP, too' stops_recording HUP
+try 'a recording ends at its size, the program does not' has_a_size
+finish

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A recorder that keeps only the last part.
+# usage: flight.sh SUBJECT UNWEAVE
+set -u
+# shellcheck source=tests/record/common.sh
+. "$(dirname "$0")/common.sh"
+
+events()
+{
+	count "$1" events
+}
+
+keeps_the_end()
+{
+	record --flight 0.5 -- work 300 sleep 1500 work 100 middle segv
+	[ "$status" -eq 139 ] && all_is_well && says 't.unw: the last [0-9.]* s of ' || return 1
+	# What came after the pause is there, with its creation; what came before is not.
+	"$unweave" dump t.unw | grep -q middle && [ "$(count t.unw samples)" -gt 0 ] &&
+		[ "$("$unweave" dump --kind create t.unw | wc -l)" -eq 2 ]
+}
+
+keeps_so_much()
+{
+	record --flight 20k -- work 800
+	[ "$status" -eq 0 ] && all_is_well && [ "$(stat -c %s t.unw)" -lt 60000 ] &&
+		[ "$(events t.unw)" -gt 0 ]
+}
+
+writes_when_asked()
+{
+	local pid recorder
+	rm -f ./*.unw
+	"$subject" work 900 exit 4 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	"$unweave" record --flight 10s -o t.unw -p $pid 2>words &
+	recorder=$!
+	for wanted in t-1.unw t-2.unw; do
+		sleep 0.4
+		kill -USR2 $recorder
+		for _ in $(seq 200); do
+			grep -q "$wanted: the last" words && break
+			sleep 0.05
+		done
+	done
+	wait $recorder || return 1
+	cat words
+	wait $pid
+	[ $? -eq 4 ] && all_is_well && [ "$(events t-1.unw)" -gt 0 ] &&
+		[ "$(events t-2.unw)" -gt "$(events t-1.unw)" ] &&
+		[ "$(events t.unw)" -gt "$(events t-2.unw)" ] && [ "$(count t-1.unw samples)" -gt 0 ]
+}
+
+asks_all_that_it_follows()
+{
+	local recorder
+	rm -f ./*.unw
+	"$unweave" record --flight 10s -o t.unw -- "$subject" leave 900 work 900 2>words &
+	recorder=$!
+	sleep 0.7
+	kill -USR2 $recorder
+	wait $recorder && cat words && all_is_well && [ "$(find . -name '*.unw' | wc -l)" -eq 4 ] &&
+		[ -e t-1.unw ]
+}
+
+try 'what is older is not in the trace of a program that died' keeps_the_end
+try 'a size bounds it, too' keeps_so_much
+try 'SIGUSR2 writes what there is, and the recording goes on' writes_when_asked
+try 'and of all processes' asks_all_that_it_follows
+finish
