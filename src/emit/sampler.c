@@ -223,7 +223,7 @@ __attribute__((no_sanitize("address", "thread")))
 __attribute__((no_sanitize_address, no_sanitize_thread))
 #endif
 static void
-copy_words(uint64_t *to, uint64_t sp, uint64_t bytes)
+copy_stack_words(uint64_t *to, uint64_t sp, uint64_t bytes)
 {
 	const volatile struct word *from = (const volatile struct word *)(uintptr_t)sp;
 
@@ -243,7 +243,7 @@ static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes, uint64_t run)
 	long n;
 
 	if (is_surely_mapped(sp, bytes, run)) {
-		copy_words(to, sp, bytes);
+		copy_stack_words(to, sp, bytes);
 		return bytes;
 	}
 	n = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
@@ -253,7 +253,7 @@ static uint64_t copy_stack(void *to, uint64_t sp, uint64_t bytes, uint64_t run)
 		return 0;
 	if (bytes > PAGE - sp % PAGE)
 		bytes = (PAGE - sp % PAGE) & ~UINT64_C(7);
-	copy_words(to, sp, bytes);
+	copy_stack_words(to, sp, bytes);
 	return bytes;
 }
 
