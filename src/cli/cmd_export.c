@@ -137,7 +137,11 @@ static int write_file(const struct plan *plan)
 		say_diag(plan->trace, &diag);
 	else if (failed)
 		say_error(plan->output, "%s", strerror(failed));
-	return r < 0 || failed ? give_up(plan) : EXIT_OK;
+	if (r < 0 || failed)
+		return give_up(plan);
+	if (isatty(STDERR_FILENO))
+		say_hint("%s shows it", plan->format->opens);
+	return EXIT_OK;
 }
 
 /* That stdout failed is said at the end, as for all commands. */

@@ -439,6 +439,6 @@ static int write_chrome(struct export *export, struct diag *diag)
 
 const struct export_format export_chrome = {
 	.name = "chrome",
-	.opens = "https://ui.perfetto.dev, chrome://tracing",
+	.opens = "https://ui.perfetto.dev or chrome://tracing",
 	.write = write_chrome,
 };

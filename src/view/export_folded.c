@@ -117,7 +117,7 @@ static int write_folded(struct export *export, struct diag *diag)
 
 const struct export_format export_folded = {
 	.name = "folded",
-	.opens = "flamegraph.pl, inferno-flamegraph",
+	.opens = "flamegraph.pl or inferno-flamegraph",
 	.values = 1u << PROFILE_CPU | 1u << PROFILE_WAIT | 1u << PROFILE_WALL,
 	.one_value = true,
 	.write = write_folded,

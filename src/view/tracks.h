@@ -33,7 +33,6 @@ struct task_track {
 	char *name;                   /* what the task was called when its track began; owned */
 	uint64_t end;                 /* of what was written last */
 	uint64_t woken;               /* when the run to come was made possible; 0: unknown */
-	uint64_t waker;               /* by whom; 0: unknown */
 	uint32_t wake_on;             /* thread; 0: unknown */
 	uint32_t flow;                /* number of that wake; 0: none */
 	bool told;                    /* its name was written */
