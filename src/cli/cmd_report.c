@@ -95,9 +95,25 @@ static enum survey_order order_of(const struct plan *plan)
 	return SURVEY_BY_DURATION;
 }
 
+/* What --from and --to are after: the first event, or sample if there are only those. */
+static uint64_t find_first(struct reader *reader)
+{
+	const struct reader_summary *summary = reader_summary(reader);
+	struct sample sample;
+	uint64_t first = summary->first;
+
+	if (summary->event_blocks)
+		return first;
+	reader_rewind_samples(reader);
+	if (reader_next_sample(reader, &sample, NULL) == 0)
+		first = sample.time;
+	reader_rewind_samples(reader);
+	return first;
+}
+
 static int read_trace(struct report *report, const struct plan *plan, struct diag *diag)
 {
-	uint64_t first = reader_summary(report->reader)->first;
+	uint64_t first = find_first(report->reader);
 	struct progress progress;
 	struct survey_options options = {
 		.reader = report->reader,
@@ -111,6 +127,7 @@ static int read_trace(struct report *report, const struct plan *plan, struct dia
 	};
 	int r;
 
+	report->first = first;
 	if (report->windowed) {
 		options.from = plan->from < UINT64_MAX - first ? first + plan->from : UINT64_MAX;
 		options.to = plan->to < UINT64_MAX - first ? first + plan->to : UINT64_MAX;

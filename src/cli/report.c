@@ -11,11 +11,8 @@
 
 uint64_t report_since(const struct report *report, uint64_t time)
 {
-	const struct reader_summary *summary = reader_summary(report->reader);
-	uint64_t first = report->survey->totals->first;
+	uint64_t first = report->windowed ? report->first : report->survey->totals->first;
 
-	if (report->windowed && summary->event_blocks)
-		first = summary->first;
 	return time > first ? time - first : 0;
 }
 

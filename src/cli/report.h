@@ -25,7 +25,8 @@ struct report {
 	struct symbols *symbols;
 	struct survey *survey;
 	bool source;
-	bool windowed; /* only a part of the trace was asked for */
+	bool windowed;  /* only a part of the trace was asked for */
+	uint64_t first; /* ns: where the whole trace begins */
 };
 
 /* A time since the beginning of the trace, whatever part of it was asked for. */

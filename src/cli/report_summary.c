@@ -52,11 +52,22 @@ static void print_program(const struct report *report, FILE *to)
 	fprintf(to, "%s\n", report->windowed ? ": the part that was asked for" : "");
 }
 
+/* Nothing says when tasks began, ran or ended. */
+static bool only_sampled(const struct model_totals *totals)
+{
+	return totals->samples && !totals->runs && !totals->waits && !totals->completed;
+}
+
 static void print_tasks(const struct report *report, FILE *to)
 {
 	const struct model_totals *totals = report->survey->totals;
 
 	field(to, "tasks");
+	if (only_sampled(totals)) {
+		fprintf(to, "%s were sampled; their lives were not recorded\n",
+			say_count(totals->tasks).text);
+		return;
+	}
 	fprintf(to, "%s seen", say_count(totals->tasks).text);
 	fprintf(to, ": %s completed", say_count(totals->completed).text);
 	fprintf(to, ", %s still live", say_count(totals->tasks - totals->completed).text);
@@ -84,8 +95,9 @@ static void print_threads(const struct report *report, FILE *to)
 			busiest = thread;
 	}
 	field(to, "threads");
-	fprintf(to, "%s, of which %s ran tasks", say_count(survey->thread_count).text,
-		say_count(ran).text);
+	fprintf(to, "%s", say_count(survey->thread_count).text);
+	if (!only_sampled(survey->totals))
+		fprintf(to, ", of which %s ran tasks", say_count(ran).text);
 	if (busiest) {
 		fprintf(to, "; the busiest, ");
 		say_text(to, busiest->name[0] ? busiest->name : "unnamed");

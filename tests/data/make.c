@@ -446,6 +446,11 @@ static void make_good(void)
 	begin(&maker, "v1/requests.unw", true);
 	put_requests(&maker);
 	end(&maker, 0);
+	/* As at detail `samples`. */
+	begin(&maker, "v1/sampled.unw", false);
+	put_names(&maker);
+	put_samples(&maker);
+	end(&maker, 0);
 }
 
 static uint8_t *load(const char *name, size_t *ret)
