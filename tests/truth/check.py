@@ -117,11 +117,12 @@ def check_planted(tap, tools, program, run, chance, folder):
     found = reading.Trace(tools.samples, trace)
     samples = found.samples
     # What comes before the sampler knows of a thread is missing; a busy machine makes it more.
-    share = sum(found.cpu_of_stacks().values()) / sum(place["ns"] for place in truth["places"])
+    cpu = sum(found.cpu_of_stacks().values())
+    burnt = sum(place["ns"] for place in truth["places"])
     tap.check(
         f"{title}: the samples stand for the CPU time that was used",
-        [] if 0.75 < share < 1.1 else [f"{share:.1%} of it"],
-        f" ({account.count(samples)} samples, {share:.1%})",
+        [] if 0.75 * burnt < cpu < 1.05 * truth["cpu_ns"] else [f"{cpu} ns of {truth['cpu_ns']}"],
+        f" ({account.count(samples)} samples, {cpu / burnt:.1%})",
     )
     check_samples(tap, title, found, planted, chance)
     unlikely, outside = account.unlikely_shares(samples, planted, chance)

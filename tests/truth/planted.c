@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "planted.h"
 
@@ -348,10 +349,13 @@ static void print_place(FILE *file, const struct task *task, unsigned planted)
 static bool print_account(const char *path, unsigned threads)
 {
 	FILE *file = fopen(path, "w");
+	struct timespec cpu;
 
 	if (!file)
 		return false;
-	fputs("{\"places\": [\n", file);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	fprintf(file, "{\"cpu_ns\": %llu, \"places\": [\n",
+		(unsigned long long)cpu.tv_sec * 1000000000 + (unsigned long long)cpu.tv_nsec);
 	for (unsigned t = 0; t < TASKS; t++)
 		for (unsigned l = 0; l < tasks[t].level_count; l++)
 			print_place(file, &tasks[t], l);
