@@ -163,10 +163,11 @@ perfetto_knows()
 }
 
 pprof_opens()
-{
-	local result=0
+(
+	result=0
 	need go || return
-	# A newer go has to build it first, once, and may take a minute.
+	# A newer go has to build it first, once, and may take a minute: it is kept in the user's cache.
+	unset XDG_CACHE_HOME
 	timeout 25 go tool pprof -raw "$work/known.pprof" >"$work/raw" 2>"$work/complaints" || result=$?
 	[ "$result" -ne 124 ] || { echo 'go has yet to build pprof'; return 77; }
 	cat "$work/raw" "$work/complaints"
@@ -175,7 +176,7 @@ pprof_opens()
 		go tool pprof -top "$work/known.pprof" | grep -q '100ms 80.00% 80.00%      100ms 80.00%  mix (inline)' &&
 		go tool pprof -sample_index=wait -top "$work/known.pprof" | grep -q '89ms 81.65% 81.65%      109ms   100%  serve' &&
 		go tool pprof -top -tagfocus 'task=task in' "$work/known.pprof" | grep -q '90ms 72.00% 72.00%       90ms 72.00%  mix'
-}
+)
 
 flamegraph_opens()
 {
