@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The run loop at 1 M pairs a second, cold and full, for 20 s, into a
- * compressed trace, which is then read back: loss, drain, bytes and decode.
+ * compressed trace, which is then read back: loss, drain, bytes and decode; and
+ * by the tool, to report and to draw.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "level.h"
@@ -18,6 +26,7 @@
 #define SECONDS 20u
 #define SLICE 4096u
 #define PASSES 15u
+#define TOOL_PASSES 3u
 
 struct outcome {
 	uint64_t pairs;
@@ -145,6 +154,61 @@ static int report_decode(const char *path, uint32_t passes)
 	return 0;
 }
 
+/* Runs the tool on the trace, with its output thrown away. Returns -errno. */
+static int time_tool(const struct bench *bench, const char *command, const char *path,
+		     double *ret_seconds, double *ret_mb)
+{
+	uint64_t start = clock_raw();
+	char tool[4200];
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	snprintf(tool, sizeof(tool), "%s/../src/cli/unweave", bench->beside);
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_WRONLY);
+		cpu_set_t all;
+
+		memset(&all, 0xff, sizeof(all));
+		sched_setaffinity(0, sizeof(all), &all);
+		dup2(null, STDOUT_FILENO);
+		if (strcmp(command, "flame") == 0)
+			execl(tool, tool, command, "--wall", path, "-o", "-", NULL);
+		execl(tool, tool, command, path, NULL);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0)
+		return -errno;
+	*ret_seconds = (double)(clock_raw() - start) / 1e9;
+	*ret_mb = (double)usage.ru_maxrss / 1e3;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+}
+
+/* As if the trace had 40 M events, which is what 20 s are meant to have. */
+static int report_tool(const struct bench *bench, const char *command, const char *path,
+		       uint64_t events)
+{
+	double seconds[TOOL_PASSES], mb = 0;
+	uint32_t passes = bench_amount(bench, TOOL_PASSES, 1);
+	char row[32];
+
+	for (uint32_t i = 0; i < passes; i++) {
+		int r = time_tool(bench, command, path, &seconds[i], &mb);
+
+		if (r < 0)
+			return r;
+		seconds[i] *= 40e6 / (double)events;
+	}
+	stats_median(seconds, passes);
+	snprintf(row, sizeof(row), "%s.40M.s", command);
+	rows_set(row, seconds[0], stats_median(seconds, passes));
+	rows_note(row, "from start to end, of %.1f M events", (double)events / 1e6);
+	snprintf(row, sizeof(row), "%s.40M.mb", command);
+	rows_set(row, mb, mb);
+	return 0;
+}
+
 static int run_and_read(struct bench *bench, struct workload *workload, struct taker *taker)
 {
 	struct outcome outcome = {0};
@@ -169,6 +233,12 @@ static int run_and_read(struct bench *bench, struct workload *workload, struct t
 		return r;
 	report_run(&outcome, taker, &reading);
 	report_bytes(&reading);
+	bench_progress("the tool's own reading");
+	r = report_tool(bench, "report", taker->path, reading.events);
+	if (r >= 0)
+		r = report_tool(bench, "flame", taker->path, reading.events);
+	if (r < 0)
+		bench_complain("the tool: %s", strerror(-r));
 	return report_decode(taker->path, bench_amount(bench, PASSES, 1));
 }
 

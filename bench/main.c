@@ -17,12 +17,12 @@
 static const struct {
 	const char *title;
 	bench_group run;
-	const char *prefixes[5]; /* of its rows */
+	const char *prefixes[8]; /* of its rows */
 } groups[] = {
 	{"hooks in a tight loop", group_tight, {"emit.", "hook.", "pair.", "task."}},
 	{"run loop", group_loop, {"loop.", "overhead."}},
 	{"samples", group_sample, {"sample."}},
-	{"trace", group_trace, {"loss.", "drain.", "bytes.", "decode."}},
+	{"trace", group_trace, {"loss.", "drain.", "bytes.", "decode.", "report.", "flame."}},
 	{"other tracers", group_versus, {"vs."}},
 };
 
