@@ -4,7 +4,8 @@
  * on every thread, and its handler must find the task and the chain that were there
  * before the interrupted step, or those after it.
  *
- * Where the processor can, one thread is also asked after each of its instructions.
+ * Where the processor can, one thread is also asked after each of its instructions. Each
+ * time unweave_here() is asked, and the sampler, which must find the same.
  *
  * A thread says beforehand what a step will lead to, in plain arrays, and afterwards
  * that it has: a handler compares with what is said at its time.
@@ -409,14 +410,21 @@ static void begin_session(enum unweave_detail detail)
 	options.listener = on_event;
 	CHECK_EQ(unweave_start(&options), 0);
 	sample_counts = (struct sample_counts){0};
+	/* The first hook may have been long ago, or never: the arena is there now. */
+	unweave_task_complete(unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL), UNWEAVE_OK);
+	stage_sample(true);
 }
 
 static void end_session(void)
 {
+	stage_sample(false);
 	unweave_stop();
-	printf("# %" PRIu64 " samples inside a task, %" PRIu64 " amid a step, %" PRIu64 " wrong\n",
-	       sample_counts.inside, sample_counts.amid, sample_counts.wrong);
+	printf("# %" PRIu64 " samples inside a task, %" PRIu64 " by the sampler, %" PRIu64
+	       " amid a step, %" PRIu64 " wrong\n",
+	       sample_counts.inside, sample_counts.sampled, sample_counts.amid,
+	       sample_counts.wrong);
 	CHECK_EQ(sample_counts.wrong, 0);
+	CHECK(DEFERS_SIGNALS || sample_counts.sampled == sample_counts.inside);
 	CHECK(sample_counts.inside >= ENOUGH_INSIDE);
 	CHECK(sample_counts.amid >= ENOUGH_AMID);
 }

@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_SAMPLING_STAGE_H
 #define SCENARIOS_SAMPLING_STAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unweave/link.h"
@@ -22,9 +23,10 @@ struct picture {
 
 /* Of all threads. */
 struct sample_counts {
-	uint64_t inside; /* samples that found a task */
-	uint64_t amid;   /* that hit a step between its beginning and its end */
-	uint64_t wrong;  /* that found neither what was so nor what was to be */
+	uint64_t inside;  /* samples that found a task */
+	uint64_t sampled; /* of which the sampler's handler told as well */
+	uint64_t amid;    /* that hit a step between its beginning and its end */
+	uint64_t wrong;   /* that found neither what was so nor what was to be */
 };
 
 extern struct sample_counts sample_counts;
@@ -33,6 +35,9 @@ extern struct sample_counts sample_counts;
 void stage_begin(void);
 /* Adds to the counts, and shows the first sample that was wrong. */
 void stage_end(void);
+
+/* Has the handler ask the sampler too, and compare. While a session is on. */
+void stage_sample(bool on);
 
 /* The step that begins will lead to this, at last or on the way: at most two of them. */
 void will_be(const struct picture *next);
