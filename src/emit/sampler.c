@@ -21,6 +21,16 @@
 #define ABANDONED_NS UINT64_C(5000000000) /* a recorder that does nothing for so long is gone */
 
 /*
+ * ThreadSanitizer does not know that words of the ring pass from one thread to another
+ * by way of the recorder, which is another process.
+ */
+#ifdef __clang__
+#define UNSANITIZED __attribute__((no_sanitize("address", "thread")))
+#else
+#define UNSANITIZED __attribute__((no_sanitize_address, no_sanitize_thread))
+#endif
+
+/*
  * Timers that were set: id + 1, session, thread. Whoever takes one off deletes it: nobody else
  * may, since the kernel may have given its id to the program by then.
  */
@@ -122,7 +132,7 @@ static void plan_unheard(struct plan *plan, const struct unweave_priv_nest *nest
 }
 
 /* Stores a chain, which may have got shorter or longer since it was counted. */
-static uint64_t *store_run(uint64_t *to, const struct run *run)
+UNSANITIZED static uint64_t *store_run(uint64_t *to, const struct run *run)
 {
 	struct ring_run *head = (struct ring_run *)to;
 	const struct unweave_link *link;
@@ -157,7 +167,7 @@ static uint64_t stack_pointer(const ucontext_t *context)
 }
 
 /* By the numbers that DWARF gives them; the last is the pc. */
-static void store_registers(uint64_t *to, const ucontext_t *context)
+UNSANITIZED static void store_registers(uint64_t *to, const ucontext_t *context)
 {
 	static const uint8_t order[REGISTERS] = {
 		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -174,7 +184,7 @@ static uint64_t stack_pointer(const ucontext_t *context)
 	return context->uc_mcontext.sp;
 }
 
-static void store_registers(uint64_t *to, const ucontext_t *context)
+UNSANITIZED static void store_registers(uint64_t *to, const ucontext_t *context)
 {
 	for (unsigned i = 0; i < 31; i++)
 		to[i] = context->uc_mcontext.regs[i];
@@ -190,7 +200,7 @@ static uint64_t stack_pointer(const ucontext_t *context)
 	return 0;
 }
 
-static void store_registers(uint64_t *to, const ucontext_t *context)
+UNSANITIZED static void store_registers(uint64_t *to, const ucontext_t *context)
 {
 	(void)to;
 	(void)context;
@@ -217,13 +227,7 @@ static bool is_surely_mapped(uint64_t sp, uint64_t bytes, uint64_t run)
 }
 
 /* Word by word: a stack has places that a sanitizer would have nobody read. */
-#ifdef __clang__
-__attribute__((no_sanitize("address", "thread")))
-#else
-__attribute__((no_sanitize_address, no_sanitize_thread))
-#endif
-static void
-copy_stack_words(uint64_t *to, uint64_t sp, uint64_t bytes)
+UNSANITIZED static void copy_stack_words(uint64_t *to, uint64_t sp, uint64_t bytes)
 {
 	const volatile struct word *from = (const volatile struct word *)(uintptr_t)sp;
 
@@ -265,8 +269,8 @@ static uint64_t stack_bytes(const struct plan *plan, uint64_t sp)
 	return plan->end ? RING_STACK_BYTES / 2 : STACK_BYTES;
 }
 
-static void take_sample(struct arena_control *control, const ucontext_t *context, uint32_t tid,
-			uint32_t more, bool asked)
+UNSANITIZED static void take_sample(struct arena_control *control, const ucontext_t *context,
+				    uint32_t tid, uint32_t more, bool asked)
 {
 	const struct emit_thread *self = emit_self();
 	const struct unweave_priv_nest *nest = self->hot.nest;

@@ -412,12 +412,14 @@ static void begin_session(enum unweave_detail detail)
 	sample_counts = (struct sample_counts){0};
 	/* The first hook may have been long ago, or never: the arena is there now. */
 	unweave_task_complete(unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL), UNWEAVE_OK);
-	stage_sample(true);
+	if (!DEFERS_SIGNALS)
+		stage_sample(true);
 }
 
 static void end_session(void)
 {
-	stage_sample(false);
+	if (!DEFERS_SIGNALS)
+		stage_sample(false);
 	unweave_stop();
 	printf("# %" PRIu64 " samples inside a task, %" PRIu64 " by the sampler, %" PRIu64
 	       " amid a step, %" PRIu64 " wrong\n",

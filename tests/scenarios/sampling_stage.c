@@ -51,7 +51,7 @@ void stage_sample(bool on)
 	atomic_store(&control->sampler.on, on);
 }
 
-/* False if there is no sample: ThreadSanitizer has put the signal off. */
+/* False if there is no sample. */
 static bool ask_sampler(struct picture *ret)
 {
 	union sigval order = {.sival_ptr = (void *)(uintptr_t)RING_ORDER_SAMPLE};
@@ -76,6 +76,8 @@ static bool find_by_sampler(struct picture *ret)
 {
 	bool found;
 
+	if (!ring.take.control)
+		return false;
 	while (__atomic_exchange_n(&ring.locked, true, __ATOMIC_ACQUIRE))
 		;
 	found = ask_sampler(ret);

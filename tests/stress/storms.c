@@ -27,7 +27,7 @@
 #define AT_A_TIME 8u
 
 static struct storms_board *board;
-static volatile uint64_t sink;
+static __thread volatile uint64_t sink;
 static __thread sigjmp_buf back;
 static __thread uint32_t slot;
 
@@ -61,8 +61,11 @@ static __attribute__((noinline)) void burn(uint32_t rounds)
 /* Works, with the number of its task on its stack. A handler must leave errno alone. */
 static __attribute__((noinline)) void work(uint64_t number)
 {
-	volatile uint64_t mark[2] = {STORMS_MARK, number};
+	volatile uint64_t mark[3];
 
+	mark[2] = ~number;
+	mark[1] = number;
+	mark[0] = STORMS_MARK;
 	errno = (int)number;
 	burn(2000);
 	if (errno != (int)number || mark[1] != number)

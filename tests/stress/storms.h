@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #define STORMS_SLOTS 2048u
-#define STORMS_TASKS 16384u /* that a slot remembers */
-#define STORMS_LINKS 4u     /* of a chain */
-#define STORMS_MARK UINT64_C(0x6d61726b6d61726b)
+#define STORMS_TASKS 16384u                      /* that a slot remembers */
+#define STORMS_LINKS 4u                          /* of a chain */
+#define STORMS_MARK UINT64_C(0x6d61726b6d61726b) /* on a stack: this, a number, its complement */
 
 /* The address of a frame says of which slot's which task it is, and which level of its chain. */
 #define STORMS_ADDRESS(slot, number, level)                                                        \
