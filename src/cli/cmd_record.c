@@ -9,6 +9,7 @@
 #include "sample/sampler.h"
 
 #define DEFAULT_OUTPUT "trace.unw"
+#define FLIGHT_BYTES_MIN (UINT64_C(1) << 20)   /* some blocks */
 #define FLIGHT_BYTES_MAX (UINT64_C(512) << 20) /* kept for so many seconds */
 
 enum {
@@ -104,7 +105,7 @@ static bool read_flight(const char *value, struct record_plan *plan)
 	plan->flight_bytes = FLIGHT_BYTES_MAX;
 	if (read_seconds(value, &plan->flight_ns))
 		return true;
-	return read_bytes(value, &plan->flight_bytes) && plan->flight_bytes > 0;
+	return read_bytes(value, &plan->flight_bytes) && plan->flight_bytes >= FLIGHT_BYTES_MIN;
 }
 
 /* One option into the plan; EXIT_OK, or how to exit. */
@@ -157,7 +158,8 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 		return EXIT_OK;
 	case FLIGHT:
 		if (!read_flight(options->value, plan))
-			return options_bad_value(options, "30s, or a size such as 64M");
+			return options_bad_value(options,
+						 "30s, or a size such as 64M, at least 1M");
 		return EXIT_OK;
 	case NO_CHILDREN:
 		plan->no_children = true;

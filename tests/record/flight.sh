@@ -22,9 +22,11 @@ keeps_the_end()
 
 keeps_so_much()
 {
-	record --flight 20k -- work 800
-	[ "$status" -eq 0 ] && all_is_well && [ "$(stat -c %s t.unw)" -lt 60000 ] &&
-		[ "$(events t.unw)" -gt 0 ]
+	record --policy block -- busy 500
+	[ "$(stat -c %s t.unw)" -gt 1500000 ] || return 1
+	record --policy block --flight 1M -- busy 500
+	[ "$status" -eq 0 ] && all_is_well && [ "$(stat -c %s t.unw)" -lt 1300000 ] &&
+		[ "$(events t.unw)" -gt 100000 ]
 }
 
 writes_when_asked()

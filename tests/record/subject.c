@@ -3,6 +3,7 @@
  * A program to be recorded, which does what the verbs of its command line say:
  *
  *     work MS           runs tasks, for so much CPU time of each thread that works
+ *     busy MS           runs a task that does nothing, as often as may be
  *     sleep MS          and not the rest
  *     threads N MS      works on so many threads at once
  *     small N MS        the same on the smallest stacks that there are
@@ -61,6 +62,19 @@ static void work(int ms)
 		burn();
 		unweave_task_suspend(task);
 	} while (cpu_ns() < end);
+	unweave_task_complete(task, UNWEAVE_OK);
+}
+
+static void busy(int ms)
+{
+	uint64_t end = cpu_ns() + (uint64_t)ms * 1000000;
+	uint64_t task = unweave_task_new(UNWEAVE_SITE("busy"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+
+	while (cpu_ns() < end)
+		for (unsigned i = 0; i < 1000; i++) {
+			unweave_task_resume(task);
+			unweave_task_suspend(task);
+		}
 	unweave_task_complete(task, UNWEAVE_OK);
 }
 
@@ -205,6 +219,8 @@ static int obey(char **argument)
 
 	if (strcmp(verb, "work") == 0)
 		work(number(argument));
+	else if (strcmp(verb, "busy") == 0)
+		busy(number(argument));
 	else if (strcmp(verb, "sleep") == 0)
 		sleep_ms(number(argument));
 	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
