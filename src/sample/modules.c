@@ -9,7 +9,9 @@
 #include "trace/sample.h"
 
 #define NAMED_MOST 1000000u
-#define BLOCK_BYTES (128u << 10) /* a block of names is closed after so much */
+#define BLOCK_BYTES (96u << 10) /* a block of names or modules is closed after so much */
+#define ADDRESS_BYTES (FORMAT_PAYLOAD_MAX - 64 - BLOCK_BYTES) /* for which there is room then */
+#define TEXT_MOST 4096u
 
 int modules_init(struct modules *modules, struct recorder *recorder,
 		 const struct attachment *attachment)
@@ -56,6 +58,32 @@ struct look {
 	uint64_t count;
 };
 
+static void tell_modules(struct look *look)
+{
+	struct modules *modules = look->modules;
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+
+	if (!look->count || look->list.bad)
+		return;
+	buffer_put_varint(&payload, modules->anchors);
+	buffer_put_varint(&payload, look->count);
+	buffer_put(&payload, look->list.bytes, look->list.length);
+	buffer_put_varint(&payload, modules->anchors - modules->dispatch);
+	buffer_put_varint(&payload, modules->dispatch_end - modules->dispatch);
+	put(modules, BLOCK_MODULES, &payload);
+	look->list.length = 0;
+	look->count = 0;
+}
+
+/* Another file in the place of one that was unmapped is another module. */
+static uint64_t key_of(const struct symbol_module *module)
+{
+	uint64_t key = hash_mix(module->start) ^ hash_mix(module->end + module->offset);
+
+	key = hash_xxh64(module->path, strlen(module->path), key);
+	return hash_xxh64(module->build_id, module->build_id_bytes, key);
+}
+
 static int on_module(void *data, const struct symbol_module *module)
 {
 	struct look *look = data;
@@ -67,7 +95,7 @@ static int on_module(void *data, const struct symbol_module *module)
 		.path = {module->path, strlen(module->path)},
 		.build_id = {(const char *)module->build_id, module->build_id_bytes},
 	};
-	uint64_t key = hash_mix(module->start) ^ hash_mix(module->end + module->offset);
+	uint64_t key = key_of(module);
 
 	if (map_find(&modules->known, key))
 		return 0;
@@ -76,23 +104,17 @@ static int on_module(void *data, const struct symbol_module *module)
 		return -ENOMEM;
 	meta_module_encode(&look->list, &meta);
 	look->count++;
+	if (look->list.length >= BLOCK_BYTES)
+		tell_modules(look);
 	return 0;
 }
 
 int modules_look(struct modules *modules)
 {
 	struct look look = {.modules = modules, .list = BUFFER_INIT(FORMAT_PAYLOAD_MAX - 64)};
-	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
 	int r = maps_each(modules->pid, on_module, &look);
 
-	if (look.count && !look.list.bad) {
-		buffer_put_varint(&payload, modules->anchors);
-		buffer_put_varint(&payload, look.count);
-		buffer_put(&payload, look.list.bytes, look.list.length);
-		buffer_put_varint(&payload, modules->anchors - modules->dispatch);
-		buffer_put_varint(&payload, modules->dispatch_end - modules->dispatch);
-		put(modules, BLOCK_MODULES, &payload);
-	}
+	tell_modules(&look);
 	buffer_fini(&look.list);
 	return r;
 }
@@ -115,9 +137,9 @@ void modules_note(struct modules *modules, uint64_t address)
 		modules->addresses[modules->count++] = address;
 }
 
-static struct meta_text text_of(const char *text)
+static struct meta_text text_of(const char *text, size_t most)
 {
-	return (struct meta_text){text ? text : "", text ? strnlen(text, 4096) : 0};
+	return (struct meta_text){text ? text : "", text ? strnlen(text, most) : 0};
 }
 
 /* False if nothing is known of it. */
@@ -126,14 +148,19 @@ static bool encode_name(struct modules *modules, struct buffer *to, uint64_t add
 	const struct symbol *symbol = symbols_find(modules->symbols, address);
 	struct meta_symbol_frame frames[META_SYMBOL_FRAMES];
 	uint32_t count = symbol->count < META_SYMBOL_FRAMES ? symbol->count : META_SYMBOL_FRAMES;
+	size_t most;
 
 	if (!count || !symbol->frames[count - 1].function)
 		return false;
+	/* Two texts for each frame, and some numbers. */
+	most = ADDRESS_BYTES / count / 2 - 16;
+	if (most > TEXT_MOST)
+		most = TEXT_MOST;
 	for (uint32_t i = 0; i < count; i++)
-		frames[i] =
-			(struct meta_symbol_frame){.function = text_of(symbol->frames[i].function),
-						   .file = text_of(symbol->frames[i].file),
-						   .line = symbol->frames[i].line};
+		frames[i] = (struct meta_symbol_frame){
+			.function = text_of(symbol->frames[i].function, most),
+			.file = text_of(symbol->frames[i].file, most),
+			.line = symbol->frames[i].line};
 	meta_symbol_encode(to, address, symbol->start, frames, count);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "arena/clock.h"
 #include "arena/ring.h"
@@ -290,6 +291,11 @@ static void arm(struct sampler *sampler, struct thread *thread)
 	if (sampler->driver == SAMPLER_PERF)
 		r = clocks_arm_perf(thread, threads->signal, sampler->period_ns,
 				    sampler->user_only);
+	/* It may have ended since it was looked at, and another program have its number. */
+	if (r == 0 && tgkill(threads->pid, thread->tid, 0) < 0) {
+		close(thread->fd);
+		thread->fd = -1;
+	}
 	thread->armed = r == 0 || r == -ESRCH || order_timer(sampler, thread);
 }
 
