@@ -58,9 +58,10 @@ struct ring_sample {
 /* Then its frames: an address a word, then the states, two in a word. */
 struct ring_run {
 	uint64_t task;
-	uint32_t frames;
-	uint32_t cut; /* 1: the chain goes on */
+	uint32_t frames; /* | RING_RUN_CUT: the chain goes on */
+	uint32_t site;   /* of the task; 0: unknown */
 };
+#define RING_RUN_CUT (UINT32_C(1) << 31)
 
 #define RING_HEAD_WORDS (sizeof(struct ring_sample) / 8)
 #define RING_RUN_WORDS (sizeof(struct ring_run) / 8)

@@ -62,6 +62,8 @@ void sample_json(struct json *json, const struct reader *reader, const struct sa
 	for (uint32_t i = 0; i < sample->segment_count; i++) {
 		json_open(json, NULL, '{');
 		json_number(json, "task", sample->segments[i].task);
+		if (sample->segments[i].site)
+			json_number(json, "site", sample->segments[i].site);
 		event_json_stack(json, "chain", sample->segments[i].chain);
 		json_close(json, '}');
 	}

@@ -12,6 +12,7 @@
 
 #include "arena/ring.h"
 #include "emit/links.h"
+#include "emit/table.h"
 
 #define STACK_BYTES (16u << 10)   /* copied where no run says how much is needed */
 #define BEYOND_BYTES 512u         /* behind the outermost run: its dispatch, who called it */
@@ -131,6 +132,18 @@ static void plan_unheard(struct plan *plan, const struct unweave_priv_nest *nest
 	plan->cut = dispatch != NULL;
 }
 
+/* Where the task was made, by its slot: at a detail without events nobody else says. */
+static uint32_t site_of(uint64_t task)
+{
+	const struct emit_thread *self = emit_self();
+	const struct arena_task *slot;
+
+	if (table_index(task) >= self->ready)
+		return 0;
+	slot = table_slot(self, task);
+	return table_is(slot, task) ? table_get(slot->site) : 0;
+}
+
 /* Stores a chain, which may have got shorter or longer since it was counted. */
 UNSANITIZED static uint64_t *store_run(uint64_t *to, const struct run *run)
 {
@@ -141,7 +154,7 @@ UNSANITIZED static uint64_t *store_run(uint64_t *to, const struct run *run)
 	uint64_t *addresses = to + RING_RUN_WORDS;
 	int32_t *states;
 
-	*head = (struct ring_run){.task = run->task, .cut = run->cut};
+	*head = (struct ring_run){.task = run->task, .site = site_of(run->task)};
 	if (!run->frames)
 		return addresses;
 	/* The states come after as many addresses as were counted; those that are 0 are none. */
@@ -153,8 +166,9 @@ UNSANITIZED static uint64_t *store_run(uint64_t *to, const struct run *run)
 		states[count] = link->state;
 		link = link_next(&walk, link);
 	}
-	for (head->frames = run->frames; count < run->frames; count++)
+	for (; count < run->frames; count++)
 		addresses[count] = 0;
+	head->frames = run->frames | (run->cut ? RING_RUN_CUT : 0);
 	return addresses + run->frames + ring_states_words(run->frames);
 }
 

@@ -44,6 +44,9 @@ static int on_sample(struct model *model, const struct sampling_sample *sample)
 	struct live_task *task = NULL;
 	int r = course_task(model, sample->task, sample->time, &task);
 
+	/* Where there are no events, this is all that says what a task is. */
+	if (r >= 0 && task && !task->told.site)
+		r = live_set_site(&model->live, task, model->reader, sample->site);
 	if (r < 0 || sample->time < model->from)
 		return r;
 	if (sample->time > totals->last)

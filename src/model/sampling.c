@@ -150,6 +150,7 @@ static int read_one(struct sampling *sampling, struct diag *diag)
 		.time = sample.time,
 		.weight = sample.weight,
 		.task = sample.segment_count ? sample.segments[0].task : 0,
+		.site = sample.segment_count ? sample.segments[0].site : 0,
 		.tid = sample.tid,
 		.flags = sample.flags,
 	};

@@ -13,6 +13,7 @@ struct sampling_sample {
 	uint64_t time;
 	uint64_t weight;
 	uint64_t task; /* innermost; 0: none */
+	uint32_t site; /* of that task; 0: unknown */
 	uint32_t tid;
 	uint32_t stack;
 	uint32_t flags;

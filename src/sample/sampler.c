@@ -411,6 +411,7 @@ static int put(struct sampler *sampler, const struct thread *thread, const struc
 		const struct take_run *run = &taken->runs[i];
 
 		segments[i] = (struct samples_segment){.task = run->task,
+						       .site = run->site,
 						       .chain = {.addresses = run->addresses,
 								 .states = run->states,
 								 .count = run->count},

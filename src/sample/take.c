@@ -17,22 +17,24 @@ void take_start_over(struct take *take)
 static bool take_run(const uint64_t **at, const uint64_t *end, struct take_run *ret)
 {
 	const struct ring_run *run = (const struct ring_run *)*at;
-	uint32_t count = 0;
+	uint32_t frames, count = 0;
 
-	if ((size_t)(end - *at) < RING_RUN_WORDS || run->frames > RING_CHAIN)
+	if ((size_t)(end - *at) < RING_RUN_WORDS)
 		return false;
+	frames = run->frames & ~RING_RUN_CUT;
 	*at += RING_RUN_WORDS;
-	if ((size_t)(end - *at) < run->frames + ring_states_words(run->frames))
+	if (frames > RING_CHAIN || (size_t)(end - *at) < frames + ring_states_words(frames))
 		return false;
 	*ret = (struct take_run){.task = run->task,
+				 .site = run->site,
 				 .addresses = *at,
-				 .states = (const int32_t *)(*at + run->frames),
-				 .cut = run->cut != 0};
+				 .states = (const int32_t *)(*at + frames),
+				 .cut = run->frames & RING_RUN_CUT};
 	/* It may have got shorter while it was copied. */
-	while (count < run->frames && ret->addresses[count])
+	while (count < frames && ret->addresses[count])
 		count++;
 	ret->count = count;
-	*at += run->frames + ring_states_words(run->frames);
+	*at += frames + ring_states_words(frames);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 
 struct take_run {
 	uint64_t task;
+	uint32_t site; /* 0: unknown */
 	const uint64_t *addresses;
 	const int32_t *states;
 	uint32_t count; /* 0: the chain is unknown */

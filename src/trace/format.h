@@ -48,6 +48,9 @@ struct block {
 	uint64_t events; /* EVENTS: numbers it covers, a LOST counting as many as it says */
 };
 
+/* Of the flags of a sample: each of its runs has the site of its task. */
+#define FORMAT_SAMPLE_SITES 16u
+
 /* The low four bits of an event's head; the rest is the time since the event before. */
 enum event_code {
 	CODE_SWITCH,

@@ -31,6 +31,7 @@
 /* A run that the thread was inside of. */
 struct sample_segment {
 	uint64_t task;
+	uint32_t site; /* 0: unknown */
 	/* Innermost first, beginning with the function that runs; NULL: unknown. */
 	const struct unweave_frame *chain;
 };

@@ -27,6 +27,7 @@ struct samples_stack {
 
 struct samples_segment {
 	uint64_t task;
+	uint32_t site;              /* 0: unknown */
 	struct samples_stack chain; /* count 0: unknown */
 	bool cut;                   /* more frames follow: nobody knows how many */
 };

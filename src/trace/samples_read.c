@@ -118,6 +118,16 @@ static const struct unweave_frame *read_stack(struct samples_block *block)
 	return index && !block->at.bad ? &block->frames[index] : NULL;
 }
 
+static void read_segment(struct samples_block *block, struct sample_segment *ret, bool with_site)
+{
+	uint64_t site;
+
+	ret->task = wire_varint(&block->at);
+	ret->chain = read_stack(block);
+	site = with_site ? wire_varint(&block->at) : 0;
+	ret->site = site <= UINT32_MAX ? (uint32_t)site : 0;
+}
+
 bool samples_block_next(struct samples_block *block, struct sample *ret)
 {
 	struct wire *from = &block->at;
@@ -134,17 +144,15 @@ bool samples_block_next(struct samples_block *block, struct sample *ret)
 	segments = wire_varint(from);
 	if (thread >= block->thread_count || segments > SAMPLE_SEGMENTS_MAX)
 		from->bad = true;
-	for (uint64_t i = 0; i < segments && !from->bad; i++) {
-		block->segments[i].task = wire_varint(from);
-		block->segments[i].chain = read_stack(block);
-	}
+	for (uint64_t i = 0; i < segments && !from->bad; i++)
+		read_segment(block, &block->segments[i], flags & FORMAT_SAMPLE_SITES);
 	if (from->bad) {
 		block->left = 0;
 		return false;
 	}
 	ret->time = block->ticks;
 	ret->tid = block->threads[thread].tid;
-	ret->flags = (uint32_t)flags;
+	ret->flags = (uint32_t)flags & ~FORMAT_SAMPLE_SITES;
 	ret->segments = block->segments;
 	ret->segment_count = (uint32_t)segments;
 	return true;

@@ -8,7 +8,7 @@
 
 /* More than a frame, or a segment, or all else of a sample takes. */
 #define FRAME_BYTES 26u
-#define SEGMENT_BYTES 20u
+#define SEGMENT_BYTES 25u
 #define SAMPLE_BYTES 128u
 
 /* Frames with the same key are compared by what they are, one after the other. */
@@ -227,7 +227,17 @@ static int make_room(struct samples_writer *writer, const struct samples_input *
 	return used + wanted > FORMAT_PAYLOAD_MAX - SAMPLE_BYTES ? samples_writer_flush(writer) : 0;
 }
 
-static int put_stacks(struct samples_writer *writer, const struct samples_input *sample)
+static uint32_t flags_of(const struct samples_input *sample)
+{
+	uint32_t flags = sample->flags & ~FORMAT_SAMPLE_SITES;
+
+	for (uint32_t i = 0; i < sample->segment_count; i++)
+		flags |= sample->segments[i].site ? FORMAT_SAMPLE_SITES : 0;
+	return flags;
+}
+
+static int put_stacks(struct samples_writer *writer, const struct samples_input *sample,
+		      uint32_t flags)
 {
 	struct buffer *to = &writer->sample_bytes;
 	uint32_t stack;
@@ -245,6 +255,8 @@ static int put_stacks(struct samples_writer *writer, const struct samples_input 
 			return r;
 		buffer_put_varint(to, segment->task);
 		buffer_put_varint(to, stack);
+		if (flags & FORMAT_SAMPLE_SITES)
+			buffer_put_varint(to, segment->site);
 	}
 	return 0;
 }
@@ -252,6 +264,7 @@ static int put_stacks(struct samples_writer *writer, const struct samples_input 
 int samples_writer_put(struct samples_writer *writer, const struct samples_input *sample)
 {
 	struct buffer *to = &writer->sample_bytes;
+	uint32_t flags = flags_of(sample);
 	int r = make_room(writer, sample);
 	size_t undo = to->length;
 	uint32_t thread;
@@ -268,8 +281,8 @@ int samples_writer_put(struct samples_writer *writer, const struct samples_input
 	buffer_put_zigzag(to, (int64_t)(sample->ticks - writer->before));
 	buffer_put_varint(to, thread);
 	buffer_put_varint(to, sample->weight);
-	buffer_put_varint(to, sample->flags);
-	r = put_stacks(writer, sample);
+	buffer_put_varint(to, flags);
+	r = put_stacks(writer, sample, flags);
 	if (r < 0 || to->bad) {
 		to->length = undo;
 		to->bad = false;

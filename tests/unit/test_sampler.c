@@ -91,13 +91,14 @@ static int first(struct unweave_link *link, void *context)
 static uint64_t run_chain(void)
 {
 	struct unweave_link links[3] = {{.go = last}, {.go = middle}, {.go = first}};
+	static struct unweave_site site = {.name = "made here"};
 	struct unweave_chain chain;
 	uint64_t task;
 
 	unweave_chain_init(&chain);
 	for (int i = 0; i < 3; i++)
 		unweave_chain_push(&chain, &links[i]);
-	unweave_chain_start(&chain, NULL, 0);
+	unweave_chain_start(&chain, &site, 0);
 	task = chain.head.task;
 	unweave_chain_run(&chain, 0);
 	return task;
@@ -111,6 +112,7 @@ static void check_chain(uint64_t task)
 	CHECK_EQ(taken->tid, syscall(SYS_gettid));
 	CHECK_EQ(taken->run_count, 1);
 	CHECK_EQ(taken->runs[0].task, task);
+	CHECK(taken->runs[0].site != 0);
 	CHECK_EQ(taken->runs[0].count, 3);
 	if (taken->run_count != 1 || taken->runs[0].count != 3)
 		return;

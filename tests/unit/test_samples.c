@@ -29,6 +29,7 @@ struct made {
 	uint32_t native_count;
 	struct {
 		uint64_t task;
+		uint32_t site;
 		uint64_t addresses[DEEP];
 		int32_t states[DEEP];
 		uint32_t count;
@@ -70,6 +71,7 @@ static void make(struct made *one, uint64_t ticks)
 	one->run_count = (uint32_t)any(4);
 	for (uint32_t r = 0; r < one->run_count; r++) {
 		one->runs[r].task = any(UINT64_MAX);
+		one->runs[r].site = any(3) ? 0 : (uint32_t)any(UINT32_MAX);
 		one->runs[r].count = (uint32_t)any(any(20) ? 8 : DEEP);
 		one->runs[r].cut = any(5) == 0;
 		for (uint32_t i = 0; i < one->runs[r].count; i++) {
@@ -95,6 +97,7 @@ static int put(struct samples_writer *writer, const struct made *one)
 	for (uint32_t r = 0; r < one->run_count; r++)
 		segments[r] =
 			(struct samples_segment){.task = one->runs[r].task,
+						 .site = one->runs[r].site,
 						 .chain = {.addresses = one->runs[r].addresses,
 							   .states = one->runs[r].states,
 							   .count = one->runs[r].count},
@@ -127,6 +130,7 @@ static void check_sample(const struct sample *sample, const struct made *one)
 	check_stack(sample->native, one->native, NULL, one->native_count, false);
 	for (uint32_t r = 0; r < one->run_count; r++) {
 		CHECK_EQ(sample->segments[r].task, one->runs[r].task);
+		CHECK_EQ(sample->segments[r].site, one->runs[r].site);
 		check_stack(sample->segments[r].chain, one->runs[r].addresses, one->runs[r].states,
 			    one->runs[r].count, one->runs[r].cut);
 	}
