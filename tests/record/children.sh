@@ -52,6 +52,21 @@ survives_a_storm()
 		[ "$(count t.unw samples)" -gt 0 ]
 }
 
+# A process that is `sleep`, and not still the shell, which has our traps.
+start_sleeper()
+{
+	sleep 60 &
+	sleeper=$!
+	while [ "$(cat /proc/$sleeper/comm)" != sleep ]; do
+		sleep 0.01
+	done
+}
+
+end_sleeper()
+{
+	{ kill "$sleeper" && wait "$sleeper"; } 2>/dev/null
+}
+
 finds_none()
 {
 	rm -f ./*.unw
@@ -62,25 +77,30 @@ finds_none()
 finds_no_library()
 {
 	rm -f ./*.unw
-	sleep 60 &
-	local pid=$!
-	"$unweave" record -o t.unw -p $pid 2>words
+	start_sleeper
+	"$unweave" record -o t.unw -p $sleeper 2>words
 	local result=$?
-	{ kill $pid && wait $pid; } 2>/dev/null
+	end_sleeper
 	[ $result -eq 1 ] && says 'does not carry libunweave' && says '^hint: .*LD_PRELOAD' &&
 		[ ! -e t.unw ]
 }
 
 finds_another_user()
 {
-	[ "$(id -u)" -eq 0 ] || return 0
-	mkdir -p "$work/theirs" && chmod 777 "$work" "$work/theirs"
-	cp "$unweave" "$work/theirs/unweave"
-	sleep 60 &
-	local pid=$!
-	setpriv --reuid 65534 --clear-groups "$work/theirs/unweave" record -o theirs/t.unw -p $pid 2>words
-	local result=$?
-	{ kill $pid && wait $pid; } 2>/dev/null
+	local result
+	mkdir -p "$work/theirs"
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 777 "$work" "$work/theirs"
+		cp "$unweave" "$work/theirs/unweave"
+		start_sleeper
+		setpriv --reuid 65534 --clear-groups "$work/theirs/unweave" record \
+			-o theirs/t.unw -p $sleeper 2>words
+		result=$?
+		end_sleeper
+	else
+		"$unweave" record -o theirs/t.unw -p 1 2>words
+		result=$?
+	fi
 	cat words
 	[ $result -eq 1 ] && says 'belongs to another user' && says '^hint: ' && [ ! -e theirs/t.unw ]
 }
