@@ -33,7 +33,7 @@ looks_behind_a_script()
 
 waits_for_what_is_left()
 {
-	record -- work 1 leave 200
+	record -- work 1 leave 400
 	[ "$status" -eq 0 ] && all_is_well && [ "$(traces)" -eq 2 ] &&
 		[ "$(count "$(find . -regex './t\.[0-9]+\.unw')" samples)" -gt 0 ]
 }

@@ -9,7 +9,7 @@ set -u
 
 dies()
 {
-	record -- work 100 middle "${@:2}" && [ "$status" -eq "$1" ] && all_is_well &&
+	record -- work 300 middle "${@:2}" && [ "$status" -eq "$1" ] && all_is_well &&
 		[ "$(count t.unw samples)" -gt 0 ] && says 'none lost$'
 }
 
@@ -54,14 +54,14 @@ has_the_signal()
 
 uses_sigprof()
 {
-	record "$@" -- profile 200 say on
+	record "$@" -- profile 300 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
 		[ "$(count t.unw samples)" -gt 0 ]
 }
 
 has_small_stacks()
 {
-	record -F 999 "$@" -- small 4 50 alternate 50 say on
+	record -F 999 "$@" -- small 4 100 alternate 50 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
 		[ "$(count t.unw samples)" -gt 0 ]
 }
@@ -70,7 +70,7 @@ has_small_stacks()
 loses_its_recorder()
 {
 	local pid recorder
-	"$subject" work 700 say on exit 3 >out &
+	"$subject" work 1000 say on exit 3 >out &
 	pid=$!
 	wait_for_arena $pid || return 1
 	"$unweave" record -F 500 "$@" -o t.unw -p $pid 2>words &
@@ -111,10 +111,10 @@ ends_its_timers()
 fills_the_disk()
 {
 	local pid
-	"$subject" work 500 exit 4 &
+	"$subject" busy 1000 exit 4 &
 	pid=$!
 	wait_for_arena $pid || return 1
-	(ulimit -f 32 && exec "$unweave" record -o t.unw -p $pid) 2>words
+	(ulimit -f 200 && exec "$unweave" record -o t.unw -p $pid) 2>words
 	cat words
 	wait $pid
 	[ $? -eq 4 ] && all_is_well && says 'events could not be written: File too large'
@@ -144,9 +144,9 @@ stops_recording()
 
 has_a_size()
 {
-	record --size 30k -- work 400 exit 7
-	[ "$status" -eq 7 ] && all_is_well && [ "$(stat -c %s t.unw)" -lt 120000 ] &&
-		[ "$(stat -c %s t.unw)" -gt 30000 ]
+	record --policy block --size 1M -- busy 500 exit 7
+	[ "$status" -eq 7 ] && all_is_well && [ "$(stat -c %s t.unw)" -gt 1000000 ] &&
+		[ "$(stat -c %s t.unw)" -lt 2000000 ]
 }
 
 try 'a program that dies by SIGSEGV is in its trace' dies 139 segv
