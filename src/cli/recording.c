@@ -176,7 +176,7 @@ static int finish(struct recording *recording)
 	return r < 0 ? r : recorder_stop(recording->recorder);
 }
 
-/* What was asked for at the last moment is written at the end, too. */
+/* One that was asked for at the last moment is what is written at the end. */
 static void finish_snapshots(struct recording *recording)
 {
 	if (recording->copy)

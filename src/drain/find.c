@@ -254,7 +254,7 @@ static int search_all(struct attachment *ret, uint32_t pid, const struct stat *s
 	return r;
 }
 
-/* Whether the process has a library of ours mapped; one that is linked in leaves no trace there. */
+/* `st`: of the process in /proc; NULL if it is no more. */
 static int say_why_not(uint32_t pid, const struct stat *st, int error, struct diag *diag)
 {
 	if (!st)
