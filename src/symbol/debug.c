@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "symbol/demangle.h"
 #include "symbol/ranges.h"
 #include "util/cleanup.h"
 
@@ -219,15 +220,16 @@ static uint32_t find_inlined(const Dwarf_Die *function, Dwarf_Addr address,
 	return count;
 }
 
+/* The linkage name if it says more than the name: so it does where it is mangled. */
 static const char *name_of(Dwarf_Die *function)
 {
+	const char *name = dwarf_diename(function), *linkage = NULL;
 	Dwarf_Attribute attribute;
-	const char *name = NULL;
 
 	if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(function, DW_AT_MIPS_linkage_name, &attribute))
-		name = dwarf_formstring(&attribute);
-	return name ? name : dwarf_diename(function);
+		linkage = dwarf_formstring(&attribute);
+	return linkage && (!name || is_mangled(linkage)) ? linkage : name;
 }
 
 /* Where the call of an inlined function stands. */
@@ -278,13 +280,41 @@ static bool entry_of(Dwarf_Die *function, Dwarf_Addr *ret)
 	return dwarf_entrypc(function, ret) == 0 || dwarf_ranges(function, 0, &base, ret, &end) > 0;
 }
 
+/* Where a function stands that was only just entered. False: the debug information does not say. */
+static bool place_declaration(Dwarf_Die *function, struct symbol_frame *frame)
+{
+	int line;
+
+	if (dwarf_decl_line(function, &line) != 0 || line <= 0)
+		return false;
+	frame->file = dwarf_decl_file(function);
+	frame->line = (uint32_t)line;
+	return frame->file != NULL;
+}
+
+/*
+ * Its first instruction may be that of a function inlined there, and of that one's
+ * lines. But who names a function by its address means the function itself, and one
+ * that was only just entered has called nothing.
+ */
+static void place_function(struct unit *unit, Dwarf_Die *function, Dwarf_Addr at, bool entered,
+			   struct debug_place *place)
+{
+	Dwarf_Die scopes[DEBUG_FRAMES_MOST] = {*function};
+	uint32_t count = entered ? 1 : find_inlined(function, at, scopes);
+
+	fill_frames(unit, scopes, count, place);
+	if (!entered || !place_declaration(function, &place->frames[0]))
+		place_line(unit, at, &place->frames[0]);
+}
+
 int debug_index_find(struct debug_index *index, uint64_t address, struct debug_place *ret)
 {
 	Dwarf_Addr at = address - index->bias;
 	uint32_t number = ranges_find(&index->ranges, at);
-	Dwarf_Die scopes[DEBUG_FRAMES_MOST];
-	Dwarf_Addr entry;
+	Dwarf_Addr entry = 0;
 	struct unit *unit;
+	bool known;
 	int r;
 
 	*ret = (struct debug_place){0};
@@ -296,11 +326,13 @@ int debug_index_find(struct debug_index *index, uint64_t address, struct debug_p
 		return r;
 	ret->count = 1;
 	number = ranges_find(&unit->ranges, at);
-	if (number != RANGES_NONE) {
-		fill_frames(unit, scopes, find_inlined(&unit->of[number], at, scopes), ret);
-		if (entry_of(&unit->of[number], &entry))
-			ret->start = entry + index->bias;
+	if (number == RANGES_NONE) {
+		place_line(unit, at, &ret->frames[0]);
+		return 0;
 	}
-	place_line(unit, at, &ret->frames[0]);
+	known = entry_of(&unit->of[number], &entry);
+	if (known)
+		ret->start = entry + index->bias;
+	place_function(unit, &unit->of[number], at, known && at == entry, ret);
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "symbol/demangle.h"
 
 #include <libiberty/demangle.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* The demangler's work and its use of the stack grow with it. */
@@ -24,10 +23,15 @@ static void append(const char *part, size_t length, void *data)
 	text->length += length;
 }
 
+bool is_mangled(const char *symbol)
+{
+	return strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "_R", 2) == 0;
+}
+
 /* Rust first: its older mangling looks like that of C++ but for a hash, which is left out. */
 static bool is_demangled(const char *symbol, struct text *text)
 {
-	if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
+	if (!is_mangled(symbol))
 		return false;
 	if (strnlen(symbol, MANGLED_MOST) == MANGLED_MOST)
 		return false;
@@ -42,7 +46,15 @@ static bool is_demangled(const char *symbol, struct text *text)
 size_t demangle(const char *symbol, char name[DEMANGLE_MOST])
 {
 	struct text text = {.bytes = name};
+	const char *version = symbol[0] ? strchr(symbol + 1, '@') : NULL;
+	char bare[DEMANGLE_MOST];
 
+	/* In a library's table a name may have its version behind it: name@@VERSION. */
+	if (version && (size_t)(version - symbol) < sizeof(bare)) {
+		memcpy(bare, symbol, (size_t)(version - symbol));
+		bare[version - symbol] = '\0';
+		symbol = bare;
+	}
 	if (!is_demangled(symbol, &text)) {
 		text.length = 0;
 		append(symbol, strlen(symbol), &text);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/demangle.h"
 #include "symbol/symtab.h"
 #include "util/cleanup.h"
 
@@ -316,9 +317,11 @@ static int read_names(struct object *object)
 	return r;
 }
 
-static bool is_mangled(const char *name)
+/* Whether users of the library know `entry` rather than `name`, as `read` for `__GI___libc_read`.
+ */
+static bool is_better_known(const struct symtab_entry *entry, const char *name)
 {
-	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+	return name[0] == '_' && !is_mangled(name) && symtab_is_public(entry);
 }
 
 /*
@@ -336,7 +339,8 @@ static void name_outermost(const struct symtab *symtab, uint64_t address, struct
 	if (!*name) {
 		*name = entry->name;
 		place->start = entry->start;
-	} else if (entry->start == place->start && is_mangled(entry->name) && !is_mangled(*name)) {
+	} else if (entry->start == place->start && !is_mangled(*name) &&
+		   (is_mangled(entry->name) || is_better_known(entry, *name))) {
 		*name = entry->name;
 	}
 }

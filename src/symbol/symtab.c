@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/demangle.h"
+
+#define RANK_LOCAL 16u
+
 /* A section of code: labels without a size do not reach beyond it. */
 struct section {
 	uint64_t start, end; /* empty: not code */
@@ -53,11 +57,13 @@ static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 		rank += 64;
 	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
 		rank += 32;
-	rank += binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 8 : 16;
+	/* In the C library the weak names are those that programs call: `read`, not `__read`. */
+	if (binding != STB_GLOBAL)
+		rank += binding == STB_WEAK ? 1 : RANK_LOCAL;
 	for (unsigned i = 0; i < 7 && name[i] == '_'; i++)
 		rank++;
 	/* One underscore begins what is mangled. */
-	if (strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0)
+	if (is_mangled(name))
 		rank--;
 	return rank;
 }
@@ -105,6 +111,11 @@ static int add_symbol(struct symtab *symtab, Dwfl_Module *module, int index,
 		.name = name,
 		.rank = rank_of(&symbol, name)};
 	return 0;
+}
+
+bool symtab_is_public(const struct symtab_entry *entry)
+{
+	return entry->rank < RANK_LOCAL;
 }
 
 static bool has_size(const struct symtab_entry *entry)

@@ -4,6 +4,7 @@
 #define SYMBOL_SYMTAB_H
 
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct symtab_entry {
@@ -25,5 +26,8 @@ void symtab_fini(struct symtab *symtab);
 
 /* NULL: the address is in no function. */
 const struct symtab_entry *symtab_find(const struct symtab *symtab, uint64_t address);
+
+/* Whether other files can call it by its name. */
+bool symtab_is_public(const struct symtab_entry *entry);
 
 #endif /* SYMBOL_SYMTAB_H */

@@ -26,6 +26,12 @@ __attribute__((noinline)) unsigned outer(unsigned value)
 	return innermost(sum);
 }
 
+/* Optimised, its first instruction is that of a function inlined in it. */
+__attribute__((noinline)) unsigned outer_begins_inside(unsigned value)
+{
+	return innermost(value);
+}
+
 __attribute__((noinline)) static unsigned hidden(unsigned value)
 {
 	return outer(value) / (value | 1);
