@@ -16,6 +16,29 @@ uint64_t report_since(const struct report *report, uint64_t time)
 	return time > first ? time - first : 0;
 }
 
+static bool is_library(const char *module)
+{
+	return module && (strstr(module, ".so") || module[0] == '[');
+}
+
+/* The innermost function around `stack` that is of another module. */
+static const char *caller_of(const struct report *report, const struct tree *tree, uint32_t stack)
+{
+	const char *module = symbols_find(report->symbols, tree_at(tree, stack)->address)->module;
+
+	if (!is_library(module))
+		return NULL;
+	while ((stack = tree_at(tree, stack)->parent) &&
+	       tree_at(tree, stack)->kind != SPLICE_OMITTED) {
+		const struct symbol *symbol =
+			symbols_find(report->symbols, tree_at(tree, stack)->address);
+
+		if (symbol->module && strcmp(symbol->module, module) != 0)
+			return symbol->frames[0].function;
+	}
+	return NULL;
+}
+
 struct report_where report_where(const struct report *report, uint32_t stack)
 {
 	const struct tree *tree = profile_tree(report->survey->profile);
@@ -28,6 +51,7 @@ struct report_where report_where(const struct report *report, uint32_t stack)
 	where.function = symbol->frames[0].function;
 	where.file = symbol->frames[0].file;
 	where.line = symbol->frames[0].line;
+	where.caller = caller_of(report, tree, stack);
 	if (!where.function) {
 		uint32_t node = profile_stack(report->survey->profile, stack);
 
@@ -45,7 +69,7 @@ struct report_where report_where_run(const struct report *report, const struct m
 {
 	struct report_where where = report_where(report, run->hottest ? run->hottest : run->stack);
 
-	where.how = run->hottest ? "mostly in" : run->last ? "beginning in" : "ending in";
+	where.how = run->hottest ? "mostly in" : run->last ? "beginning in" : "until it waited in";
 	return where;
 }
 

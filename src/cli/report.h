@@ -37,12 +37,14 @@ struct report_where {
 	const char *function; /* NULL: unknown */
 	const char *file;     /* or NULL */
 	uint32_t line;
-	const char
-		*how; /* how a run was there: "mostly in", "beginning in", "ending in"; else NULL */
+	/* Who called it from the program, if it is a library's; or NULL. */
+	const char *caller;
+	/* How a run was there: "mostly in", "beginning in", "until it waited in"; else NULL. */
+	const char *how;
 };
 struct report_where report_where(const struct report *report, uint32_t stack);
 
-/* Where most of a run's samples were; else where it ended, or began. */
+/* Where most of a run's samples were; else where it waited next, or began. */
 struct report_where report_where_run(const struct report *report, const struct model_run *run);
 
 /* A table_frames of the report's profile, by its nodes. */

@@ -72,6 +72,19 @@ static void find_losses(struct findings *findings, const struct report *report)
 		    "the faults.");
 }
 
+/* Few of the samples that a run as long as this one should have. */
+static bool was_off_cpu(const struct report *report, const struct model_run *run)
+{
+	const struct meta_sampler *sampler = reader_sampler(report->reader);
+	uint64_t length = run->end - run->start;
+
+	/* Without the kernel's part, and of other tools, nobody knows. */
+	if (!sampler || (sampler->driver != SAMPLER_PERF && sampler->driver != SAMPLER_TIMER) ||
+	    sampler->user_only)
+		return false;
+	return length / NS_PER_MS * sampler->hz >= 4 * 1000 && run->cpu < length / 4;
+}
+
 static void find_long_run(struct findings *findings, const struct report *report)
 {
 	const struct survey *survey = report->survey;
@@ -84,11 +97,39 @@ static void find_long_run(struct findings *findings, const struct report *report
 	thread = reader_thread(report->reader, run->run.thread);
 	where = report_where_run(report, &run->run);
 	add(findings, "long_run",
-	    "A run of %s kept its thread%s%s from other tasks for %s%s%s%s%s.",
+	    "A run of %s kept its thread%s%s from other tasks for %s%s%s%s%s%s%s.%s",
 	    run->label[0] ? run->label : "an unnamed task", thread && thread->name[0] ? " " : "",
 	    thread ? thread->name : "", say_span(run->run.end - run->run.start).text,
 	    where.function ? ", " : "", where.function ? where.how : "", where.function ? " " : "",
-	    where.function ? where.function : "");
+	    where.function ? where.function : "", where.caller ? ", called by " : "",
+	    where.caller ? where.caller : "",
+	    was_off_cpu(report, &run->run)
+		    ? " It was hardly on a CPU: 'unweave record --wall' samples threads that "
+		      "sleep, too."
+		    : "");
+}
+
+static void find_sleep(struct findings *findings, const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	const struct survey_sleep *most = NULL;
+	struct report_where where = {0};
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < survey->sleep_count; i++) {
+		all += survey->sleeps[i].ns;
+		if (!most || survey->sleeps[i].ns > most->ns)
+			most = &survey->sleeps[i];
+	}
+	if (all < LONG_RUN || all < survey->totals->busy / 100)
+		return;
+	where = report_where(report, most->stack);
+	add(findings, "asleep",
+	    "Threads slept for %s inside of runs, where no other task could use them%s%s%s%s%s%s.",
+	    say_span(all).text, where.function ? "; " : "",
+	    where.function ? say_percent(most->ns, all).text : "",
+	    where.function ? " of it in " : "", where.function ? where.function : "",
+	    where.caller ? ", called by " : "", where.caller ? where.caller : "");
 }
 
 /* How long the busiest thread ran tasks. */
@@ -138,8 +179,12 @@ static void find_stuck(struct findings *findings, const struct report *report)
 	count = report_frames((void *)report, worst->node, frames, 1024);
 	add(findings, "stuck",
 	    "%s task%s did not go on for at least half of the time, and still waited at the "
-	    "end%s%s.",
-	    say_count(stuck).text, plural(stuck), worst->node ? "; most of them in " : "",
+	    "end%s%s%s%s.",
+	    say_count(stuck).text, plural(stuck), worst->node ? ", " : "",
+	    worst->node && most < stuck ? say_count(most).text : "",
+	    !worst->node   ? ""
+	    : most < stuck ? " of them in "
+			   : "in ",
 	    worst->node ? frames[count < 1024 ? count - 1 : 1023] : "");
 }
 
@@ -246,6 +291,7 @@ static int find_all(struct findings *findings, const struct report *report)
 	find_losses(findings, report);
 	find_stuck(findings, report);
 	find_long_run(findings, report);
+	find_sleep(findings, report);
 	find_queues(findings, report);
 	find_wait(findings, report);
 	find_ends(findings, report);

@@ -235,6 +235,12 @@ static void print_runs(const struct report *report, FILE *to)
 			say_text(to, where.file);
 			fprintf(to, ":%" PRIu32, where.line);
 		}
+		if (where.caller) {
+			fprintf(to, ", called by ");
+			say_text(to, where.caller);
+		}
+		if (run->run.asleep)
+			fprintf(to, "; asleep for %s", say_span(run->run.asleep).text);
 		fprintf(to, "\n");
 	}
 }

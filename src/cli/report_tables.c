@@ -437,6 +437,7 @@ static int fill_runs(const struct report *report, struct table *table)
 		{"end_known", NULL, TABLE_COUNT},
 		{"function", "where", TABLE_TEXT},
 		{"place", "place", TABLE_PLACE},
+		{"asleep_ns", NULL, TABLE_SPAN},
 	};
 	const struct survey *survey = report->survey;
 
@@ -462,6 +463,7 @@ static int fill_runs(const struct report *report, struct table *table)
 		if (where.function)
 			row[10] = text(where.function);
 		row[11] = place(where.file, where.line);
+		row[12] = number(run->asleep);
 	}
 	return 0;
 }

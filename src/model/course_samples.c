@@ -11,21 +11,39 @@ static struct lane_run *run_of(struct model *model, const struct live_task *task
 	return thread && thread->tid == tid ? lane_find(lane, task->told.id) : NULL;
 }
 
+/* A majority vote in one pass: a stack that has more than half of the time comes out. */
+static void vote(struct lane_run *run, const struct sampling_sample *sample)
+{
+	if (run->hottest == sample->stack) {
+		run->lead += sample->weight;
+	} else if (run->hottest && run->lead >= sample->weight) {
+		run->lead -= sample->weight;
+	} else {
+		run->hottest = sample->stack;
+		run->lead = sample->weight - run->lead;
+	}
+}
+
 /* Counts the sample for its task and run. */
 static void charge(struct model *model, struct live_task *task,
 		   const struct sampling_sample *sample)
 {
 	struct lane_run *run = run_of(model, task, sample->tid);
+	bool asleep = sample->flags & SAMPLE_ASLEEP;
 
-	task->told.cpu += sample->weight;
-	task->told.samples++;
+	if (!asleep) {
+		task->told.cpu += sample->weight;
+		task->told.samples++;
+	}
 	if (!run)
 		return;
-	run->cpu += sample->weight;
-	run->samples++;
-	if (!run->lead)
-		run->hottest = sample->stack;
-	run->lead += run->hottest == sample->stack ? 1 : UINT32_MAX;
+	if (asleep) {
+		run->asleep += sample->weight;
+	} else {
+		run->cpu += sample->weight;
+		run->samples++;
+	}
+	vote(run, sample);
 }
 
 static int on_sample(struct model *model, const struct sampling_sample *sample)
@@ -56,13 +74,12 @@ static int on_sample(struct model *model, const struct sampling_sample *sample)
 	totals->samples++;
 	totals->in_tasks += sample->outcome != SPLICE_NO_TASK;
 	totals->outcomes[sample->outcome]++;
-	if (sample->flags & SAMPLE_ASLEEP) {
+	if (sample->flags & SAMPLE_ASLEEP)
 		totals->asleep++;
-	} else {
+	else
 		totals->cpu += sample->weight;
-		if (task)
-			charge(model, task, sample);
-	}
+	if (task)
+		charge(model, task, sample);
 	return model->sink->sample ? model->sink->sample(model->sink->data, &told) : 0;
 }
 

@@ -12,9 +12,10 @@ struct lane_run {
 	uint64_t start;
 	uint64_t inner;
 	uint64_t cpu;
+	uint64_t asleep;
+	uint64_t lead; /* ns, of `hottest` */
 	uint32_t samples;
-	uint32_t hottest; /* by majority vote, with its lead */
-	uint32_t lead;
+	uint32_t hottest; /* by majority vote */
 	bool begin_unknown;
 };
 

@@ -54,11 +54,12 @@ struct model_run {
 	uint32_t thread;
 	uint32_t depth; /* runs around it on its thread */
 	uint64_t start, end;
-	uint64_t inner; /* ns of it in runs inside of it */
-	uint64_t cpu;   /* ns, by samples */
-	uint32_t samples;
+	uint64_t inner;     /* ns of it in runs inside of it */
+	uint64_t cpu;       /* ns, by samples */
+	uint64_t asleep;    /* ns in which its thread slept, by samples of the wall clock */
+	uint32_t samples;   /* on a CPU */
 	uint32_t stack;     /* chain at its end, or that it began with if `last`; 0: unknown */
-	uint32_t hottest;   /* logical stack of most of its samples, or of one of them; 0: none */
+	uint32_t hottest;   /* logical stack of most of its samples' time, or of some; 0: none */
 	bool last;          /* its task ended with it */
 	bool begin_unknown; /* it began before the trace did, or in a loss */
 	bool end_unknown;   /* the trace, or what is known, ended first */

@@ -110,8 +110,9 @@ static bool has_run(const struct threads *threads, struct thread *thread)
 	thread->asked = false;
 	if (!thread->sleeping)
 		return true;
-	/* To answer it woke up, and went back to sleep: that is one. */
-	return thread->switches != before && !(asked && thread->switches == before + 1);
+	/* One that slept woke up to answer, and went back to sleep: that is one. */
+	return thread->switches != before &&
+	       !(asked && thread->roused && thread->switches == before + 1);
 }
 
 void clocks_ask(struct threads *threads)
@@ -125,6 +126,7 @@ void clocks_ask(struct threads *threads)
 			thread->slept++;
 			continue;
 		}
+		thread->roused = thread->sleeping;
 		thread->asked = clocks_order(threads, thread->tid, RING_ORDER_SAMPLE) == 0;
 		thread->answers = true;
 	}

@@ -466,7 +466,7 @@ static int on_sample(struct sampler *sampler, const struct taken *taken)
 	if (r < 0)
 		return r;
 	keep(thread, sampler->take);
-	return put(sampler, thread, taken, 1, thread->sleeping ? SAMPLE_ASLEEP : 0);
+	return put(sampler, thread, taken, 1, thread->roused ? SAMPLE_ASLEEP : 0);
 }
 
 static int take_all(struct sampler *sampler)
@@ -496,12 +496,13 @@ int sampler_pass(struct sampler *sampler)
 			sampler->scanned_ns = now;
 			look_after_threads(sampler);
 		}
+		/* Answers first: they are of threads as they were when they were asked. */
+		r = take_all(sampler);
 		if (sampler->driver == SAMPLER_WALL &&
 		    now - sampler->asked_ns >= sampler->period_ns) {
 			sampler->asked_ns = now;
 			clocks_ask(&sampler->threads);
 		}
-		r = take_all(sampler);
 		if (now - sampler->checked_ns >= CHECK_NS) {
 			sampler->checked_ns = now;
 			check(sampler);

@@ -23,6 +23,7 @@ struct thread {
 	bool sleeping;     /* when it was looked at last */
 	uint64_t switches; /* times that it had gone to sleep by itself, then */
 	bool asked;        /* since it was looked at */
+	bool roused;       /* it slept when it was asked last */
 	bool answers;      /* it was asked at all */
 	uint32_t slept;    /* periods that its last sample stands for besides its own */
 	uint64_t *kept;    /* that sample, as it was taken; NULL: none */

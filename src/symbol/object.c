@@ -324,6 +324,19 @@ static bool is_better_known(const struct symtab_entry *entry, const char *name)
 	return name[0] == '_' && !is_mangled(name) && symtab_is_public(entry);
 }
 
+/* Also where a part of the function was inlined into the rest of it. */
+static void rename_outermost(struct debug_place *place, const char *name)
+{
+	const char *before = place->frames[place->count - 1].function;
+
+	for (uint32_t i = 0; i < place->count; i++) {
+		const char **at = &place->frames[i].function;
+
+		if (*at && strcmp(*at, before) == 0)
+			*at = name;
+	}
+}
+
 /*
  * Gives the outermost frame the name that the symbol table has, if the debug
  * information has none, or only the last part of it: so it is with functions
@@ -341,7 +354,7 @@ static void name_outermost(const struct symtab *symtab, uint64_t address, struct
 		place->start = entry->start;
 	} else if (entry->start == place->start && !is_mangled(*name) &&
 		   (is_mangled(entry->name) || is_better_known(entry, *name))) {
-		*name = entry->name;
+		rename_outermost(place, entry->name);
 	}
 }
 

@@ -205,6 +205,38 @@ static int on_wait(void *data, const struct model_wait *wait)
 	return 0;
 }
 
+/* NULL: no memory. */
+static struct survey_sleep *sleep_of(struct survey *survey, uint32_t stack)
+{
+	uint32_t *known = map_find(&survey->sleep_index, stack);
+
+	if (known)
+		return &survey->sleeps[*known];
+	if (survey->sleep_count == survey->sleep_capacity) {
+		uint32_t capacity = survey->sleep_capacity ? survey->sleep_capacity * 2 : 16;
+		struct survey_sleep *sleeps =
+			reallocarray(survey->sleeps, capacity, sizeof(*sleeps));
+
+		if (!sleeps)
+			return NULL;
+		survey->sleeps = sleeps;
+		survey->sleep_capacity = capacity;
+	}
+	if (map_put(&survey->sleep_index, stack, survey->sleep_count) < 0)
+		return NULL;
+	survey->sleeps[survey->sleep_count] = (struct survey_sleep){.stack = stack};
+	return &survey->sleeps[survey->sleep_count++];
+}
+
+static int on_sleep(struct survey *survey, const struct model_sample *sample)
+{
+	struct survey_sleep *sleep = sample->task ? sleep_of(survey, sample->stack) : NULL;
+
+	if (sleep)
+		sleep->ns += sample->weight;
+	return sample->task && !sleep ? -ENOMEM : 0;
+}
+
 static int on_sample(void *data, const struct model_sample *sample)
 {
 	struct survey *survey = data;
@@ -212,10 +244,10 @@ static int on_sample(void *data, const struct model_sample *sample)
 
 	if (!thread)
 		return -ENOMEM;
-	if (!(sample->flags & SAMPLE_ASLEEP)) {
-		thread->samples++;
-		thread->cpu += sample->weight;
-	}
+	if (sample->flags & SAMPLE_ASLEEP)
+		return on_sleep(survey, sample);
+	thread->samples++;
+	thread->cpu += sample->weight;
 	return 0;
 }
 
@@ -396,7 +428,8 @@ static int init(struct survey *survey, const struct survey_options *options)
 	survey->runs = calloc(options->runs_most + 1, sizeof(*survey->runs));
 	survey->tasks = calloc(options->tasks_most + 1, sizeof(*survey->tasks));
 	if (!survey->runs || !survey->tasks || activities_init(&survey->activities) < 0 ||
-	    texts_new(&survey->texts) < 0 || map_init(&survey->thread_index, UINT32_MAX) < 0)
+	    texts_new(&survey->texts) < 0 || map_init(&survey->thread_index, UINT32_MAX) < 0 ||
+	    map_init(&survey->sleep_index, UINT32_MAX) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reader_thread_count(options->reader); i++)
 		if (!thread_of(survey, reader_thread_at(options->reader, i)->thread))
@@ -449,6 +482,8 @@ struct survey *survey_free(struct survey *survey)
 	activities_fini(&survey->activities);
 	texts_free(survey->texts);
 	map_fini(&survey->thread_index);
+	map_fini(&survey->sleep_index);
+	free(survey->sleeps);
 	free(survey->waits);
 	free(survey->runs);
 	free(survey->tasks);

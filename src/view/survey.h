@@ -40,6 +40,12 @@ struct survey_run {
 	const char *label;
 };
 
+/* Time that threads slept inside of runs, on one stack. */
+struct survey_sleep {
+	uint32_t stack; /* of the profile's tree; 0: unknown */
+	uint64_t ns;
+};
+
 struct survey_thread {
 	uint32_t thread; /* 0: it had no events */
 	uint32_t tid;
@@ -83,15 +89,19 @@ struct survey {
 	uint32_t thread_count;
 	uint64_t run_counts[SURVEY_BUCKETS]; /* runs of 2^n up to 2^(n+1) ns; 0 ns: in the first */
 	uint64_t run_ns[SURVEY_BUCKETS];
-	uint64_t uncertain; /* tasks */
+	uint64_t uncertain;          /* tasks */
+	struct survey_sleep *sleeps; /* by samples of the wall clock; in any order */
+	uint32_t sleep_count;
 
 	/* For the making. */
 	struct survey_options options;
 	struct model *model;
 	struct texts *texts;
 	struct map thread_index; /* number in the trace, or tid | 1 << 32 */
+	struct map sleep_index;  /* stack to its place in `sleeps` */
 	uint32_t thread_capacity;
 	uint32_t wait_capacity;
+	uint32_t sleep_capacity;
 };
 
 /* Reads the whole trace. Returns -ENOMEM, -EIO. */

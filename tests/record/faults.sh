@@ -33,6 +33,16 @@ blocks_the_signal()
 		says '3 threads block the signal, and were not sampled'
 }
 
+# The planted sleep is 600 ms. What is awake before it and after it has none of it.
+sleeps_in_a_run()
+{
+	record --wall -F 499 -- doze 20 30
+	all_is_well && "$unweave" report t.unw >shown || return 1
+	tr -s '\n ' ' ' <shown | grep -Eo 'Threads slept for [0-9]+ ms inside of runs.*, called by [a-z_]+' | tee found
+	awk '{ exit !($4 >= 400 && $4 <= 750) }' found && grep -q 'called by sleep_ms\|called by doze' found &&
+		awk -F'; ' '{ exit !($2 + 0 >= 85) }' found
+}
+
 # What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
 takes_the_signal()
 {
@@ -156,6 +166,7 @@ try 'a program that becomes another one has a trace for each' becomes_another
 try 'a program that becomes one without libunweave has one' becomes_a_stranger
 try 'threads that block the signal are counted' blocks_the_signal
 try 'and with timers' blocks_the_signal --timers
+try 'by the wall clock it shows where a run sleeps' sleeps_in_a_run
 try 'that a program takes the signal is noticed' takes_the_signal
 try 'and with timers, which end' takes_the_signal --timers
 try 'that a program has the signal is said' has_the_signal

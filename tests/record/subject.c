@@ -5,6 +5,7 @@
  *     work MS           runs tasks, for so much CPU time of each thread that works
  *     busy MS           runs a task that does nothing, as often as may be
  *     sleep MS          and not the rest
+ *     doze N MS         runs a task so many times, which works and then sleeps for so long
  *     threads N MS      works on so many threads at once
  *     small N MS        the same on the smallest stacks that there are
  *     alternate MS      works inside of a signal handler on an alternate stack
@@ -65,6 +66,31 @@ static void work(int ms)
 	unweave_task_complete(task, UNWEAVE_OK);
 }
 
+static void sleep_ms(int ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+	while (nanosleep(&time, &time) < 0 && errno == EINTR)
+		;
+}
+
+static __attribute__((noinline)) void doze(int times, int ms)
+{
+	uint64_t task = unweave_task_new(UNWEAVE_SITE("sleeper"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+
+	for (int i = 0; i < times; i++) {
+		uint64_t end = cpu_ns() + (uint64_t)ms * 1000000;
+
+		unweave_task_resume(task);
+		do
+			burn();
+		while (cpu_ns() < end);
+		sleep_ms(ms);
+		unweave_task_suspend(task);
+	}
+	unweave_task_complete(task, UNWEAVE_OK);
+}
+
 static void busy(int ms)
 {
 	uint64_t end = cpu_ns() + (uint64_t)ms * 1000000;
@@ -76,14 +102,6 @@ static void busy(int ms)
 			unweave_task_suspend(task);
 		}
 	unweave_task_complete(task, UNWEAVE_OK);
-}
-
-static void sleep_ms(int ms)
-{
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
-
-	while (nanosleep(&time, &time) < 0 && errno == EINTR)
-		;
 }
 
 static void *work_on_thread(void *data)
@@ -223,6 +241,8 @@ static int obey(char **argument)
 		busy(number(argument));
 	else if (strcmp(verb, "sleep") == 0)
 		sleep_ms(number(argument));
+	else if (strcmp(verb, "doze") == 0)
+		return doze(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
 		return threads(number(argument), number(argument + 1),
 			       *verb == 's' ? (size_t)PTHREAD_STACK_MIN : 0),

@@ -619,7 +619,7 @@ static void put_sample(struct samples_writer *writer, uint64_t time, uint32_t ti
 	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 2}};
 	struct samples_input input = {
 		.ticks = time,
-		.weight = 10,
+		.weight = flags & SAMPLE_ASLEEP ? 25 : 10,
 		.tid = tid,
 		.flags = flags,
 		.thread_name = "",
@@ -647,8 +647,9 @@ static int on_sample(void *data, const struct model_sample *sample)
 static int on_sampled_run(void *data, const struct model_run *run)
 {
 	(void)data;
-	note(&told, "run %" PRIu64 " cpu %" PRIu64 " samples %u hottest %#" PRIx64, run->task->id,
-	     run->cpu, run->samples, leaf_of(run->hottest));
+	note(&told,
+	     "run %" PRIu64 " cpu %" PRIu64 " samples %u asleep %" PRIu64 " hottest %#" PRIx64,
+	     run->task->id, run->cpu, run->samples, run->asleep, leaf_of(run->hottest));
 	return 0;
 }
 
@@ -678,7 +679,8 @@ static void samples_belong_to_the_task_and_the_run_they_fell_into(void)
 	put_sample(writer, 130, 4242, 16, 0x5000, 0);
 	put_sample(writer, 140, 4242, 16, 0x5000, 0);
 	put_sample(writer, 250, 4242, 0, 0x8000, 0);
-	put_sample(writer, 320, 4242, 16, 0x5000, SAMPLE_ASLEEP);
+	put_sample(writer, 315, 4242, 16, 0x5000, 0);
+	put_sample(writer, 320, 4242, 16, 0x6000, SAMPLE_ASLEEP); /* as long as two others */
 	put_sample(writer, 330, 77, 20, 0x8000, 0);
 	put_sample(writer, 450, 4242, 16, 0x5000, 0); /* late: the task has ended */
 	maker_must(samples_writer_flush(writer));
@@ -692,19 +694,20 @@ static void samples_belong_to_the_task_and_the_run_they_fell_into(void)
 		note(&expected, "sample %u of 16 thread 1 in %#x exact 0", 120 + 10 * i,
 		     i ? 0x5000 : 0x6000);
 	note(&expected, "sample 310 of 16 thread 1 in 0x5000 exact 0");
-	note(&expected, "sample 320 of 16 thread 1 in 0x5000 exact 0");
+	note(&expected, "sample 315 of 16 thread 1 in 0x5000 exact 0");
+	note(&expected, "sample 320 of 16 thread 1 in 0x6000 exact 0");
 	note(&expected, "sample 250 of 0 thread 1 in 0x8000 exact 0");
 	note(&expected, "sample 330 of 20 thread 0 in 0x8000 exact 0");
 	note(&expected, "sample 450 of 0 thread 1 in 0x5000 exact 0");
-	note(&expected, "run 16 cpu 30 samples 3 hottest 0x5000");
-	note(&expected, "run 16 cpu 10 samples 1 hottest 0x5000");
-	note(&expected, "task 16 cpu 40 samples 4");
+	note(&expected, "run 16 cpu 30 samples 3 asleep 0 hottest 0x5000");
+	note(&expected, "run 16 cpu 20 samples 2 asleep 25 hottest 0x6000");
+	note(&expected, "task 16 cpu 50 samples 5");
 	note(&expected, "task 20 cpu 10 samples 1");
 	compare();
-	CHECK_EQ(totals.samples, 8);
-	CHECK_EQ(totals.in_tasks, 7);
+	CHECK_EQ(totals.samples, 9);
+	CHECK_EQ(totals.in_tasks, 8);
 	CHECK_EQ(totals.asleep, 1);
-	CHECK_EQ(totals.cpu, 70);
+	CHECK_EQ(totals.cpu, 80);
 	CHECK_EQ(totals.last, 450);
 }
 
