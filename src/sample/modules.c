@@ -81,7 +81,7 @@ static uint64_t key_of(const struct symbol_module *module)
 	uint64_t key = hash_mix(module->start) ^ hash_mix(module->end + module->offset);
 
 	key = hash_xxh64(module->path, strlen(module->path), key);
-	return hash_xxh64(module->build_id, module->build_id_bytes, key);
+	return module->build_id ? hash_xxh64(module->build_id, module->build_id_bytes, key) : key;
 }
 
 static int on_module(void *data, const struct symbol_module *module)

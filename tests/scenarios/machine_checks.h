@@ -282,8 +282,10 @@ static inline void check_single_thread(enum async_kind kind)
 	struct scenario scenario;
 
 	play(&plan, 0, &scenario);
+	/* A session that begins late enough to find the task already made says so on its own. */
 	for (size_t i = 0; i < scenario.count; i++)
-		CHECK_EQ(scenario.scenes[i].event.thread, scenario.scenes[0].event.thread);
+		CHECK(scenario.scenes[i].event.thread == scenario.scenes[0].event.thread ||
+		      scenario.scenes[i].event.kind == UNWEAVE_EVENT_TASK);
 	CHECK(SEQUENCE(&scenario, 0, KINDS_LIFE, CREATE, RESUME, SUSPEND, RESUME, COMPLETE));
 	for (size_t n = 0; n < 2; n++)
 		CHECK(STACK_IS(scenario_nth(&scenario, 0, RESUME, n), LEVEL_CODE(2), LEVEL_CODE(1),

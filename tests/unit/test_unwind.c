@@ -302,12 +302,10 @@ static void what_was_cut_gives_the_beginning(void)
 	shots_on = false;
 	CHECK_EQ(shot_count, 1);
 	all = unwind(unwinder, &shots[0].input, whole, NULL, FRAMES_MOST);
-	for (size_t bytes = 0; bytes < 4096; bytes += 4) {
+	for (size_t bytes = 0; bytes < 4096 && bytes < shots[0].input.bytes; bytes += 4) {
 		struct unwind_input input = shots[0].input;
 		uint8_t *copy = malloc(bytes ? bytes : 1);
 
-		if (bytes >= input.bytes)
-			break;
 		memcpy(copy, input.stack, bytes);
 		input.stack = copy;
 		input.bytes = bytes;
