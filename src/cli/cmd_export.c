@@ -58,7 +58,8 @@ static void remark(const struct plan *plan, const struct reader *reader,
 		say_error(plan->trace, "there are no CPU samples in it");
 		say_hint("--wait and --wall show the time that tasks took");
 	} else if (export->empty) {
-		say_error(plan->trace, "there is no such time in it");
+		say_error(plan->trace, "there are no runs and waits of tasks in it");
+		say_hint("'unweave record' tells of them at detail 'tasks' and 'full'");
 	}
 	if (export->left_out) {
 		say_error(plan->trace, "%s runs, waits and samples found no room in this format",

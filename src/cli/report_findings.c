@@ -199,14 +199,15 @@ static void find_wait(struct findings *findings, const struct report *report)
 		if (!most || survey->waits[i].pending > most->pending)
 			most = &survey->waits[i];
 	/* A few long ones are those of tasks that wait for work. */
-	if (!most || !most->node || most->count < 10 ||
-	    most->pending <= survey->totals->pending / 2 || most->pending / most->count < NS_PER_MS)
+	if (!most || !most->node || most->waited < 10 ||
+	    most->pending <= survey->totals->pending / 2 ||
+	    most->pending / most->waited < NS_PER_MS)
 		return;
 	count = report_frames((void *)report, most->node, frames, 1024);
 	add(findings, "wait", "%s of all waiting is in %s: %s wait%s of %s on average.",
 	    say_percent(most->pending, survey->totals->pending).text,
-	    frames[count < 1024 ? count - 1 : 1023], say_count(most->count).text,
-	    plural(most->count), say_span(most->pending / most->count).text);
+	    frames[count < 1024 ? count - 1 : 1023], say_count(most->waited).text,
+	    plural(most->waited), say_span(most->pending / most->waited).text);
 }
 
 static void find_ends(struct findings *findings, const struct report *report)
@@ -247,6 +248,34 @@ static int find_hot(struct findings *findings, const struct report *report)
 	return 0;
 }
 
+/* Why samples in tasks have no exact stack: those that there are. */
+static void find_inexact(struct findings *findings, const struct model_totals *totals)
+{
+	static const struct {
+		enum splice_outcome outcome;
+		const char *words;
+	} causes[] = {
+		{SPLICE_NO_CHAIN, "whose task told no chain to samplers, as with the raw hooks"},
+		{SPLICE_NO_ANCHOR, "without an anchor"},
+		{SPLICE_CUT, "that were cut off"},
+		{SPLICE_MISMATCH, "that contradict their chain"},
+	};
+	uint64_t inexact = totals->in_tasks - totals->outcomes[SPLICE_EXACT];
+	char text[512] = "";
+	size_t length = 0;
+
+	for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		uint64_t count = totals->outcomes[causes[i].outcome];
+
+		if (count)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s %s",
+						   length ? ", " : "", say_count(count).text,
+						   causes[i].words);
+	}
+	add(findings, "inexact", "%s of the samples in tasks have no exact logical stack: %s.",
+	    say_percent(inexact, totals->in_tasks).text, text);
+}
+
 static void find_samples(struct findings *findings, const struct report *report)
 {
 	const struct model_totals *totals = report->survey->totals;
@@ -258,14 +287,7 @@ static void find_samples(struct findings *findings, const struct report *report)
 		    "No CPU samples in this trace: it says what tasks did, but not where their "
 		    "CPU time went. 'unweave record' takes samples unless told not to.");
 	if (totals->in_tasks && exact < totals->in_tasks - totals->in_tasks / 100)
-		add(findings, "inexact",
-		    "%s of the samples in tasks have no exact logical stack: %s without an "
-		    "anchor, %s cut off, %s without a chain, %s that contradict their chain.",
-		    say_percent(totals->in_tasks - exact, totals->in_tasks).text,
-		    say_count(totals->outcomes[SPLICE_NO_ANCHOR]).text,
-		    say_count(totals->outcomes[SPLICE_CUT]).text,
-		    say_count(totals->outcomes[SPLICE_NO_CHAIN]).text,
-		    say_count(totals->outcomes[SPLICE_MISMATCH]).text);
+		find_inexact(findings, totals);
 	if (totals->samples && totals->samples < MANY)
 		add(findings, "few_samples", "Only %s samples: shares of CPU time are rough.",
 		    say_count(totals->samples).text);

@@ -186,7 +186,7 @@ static void print_span(FILE *to, uint64_t ns)
 {
 	struct say_number span = say_span(ns);
 
-	fprintf(to, "  %*s%s", 9 - say_width(span.text), "", span.text);
+	fprintf(to, "  %*s%s", 10 - say_width(span.text), "", span.text);
 }
 
 static void print_waits(const struct report *report, FILE *to)
@@ -194,8 +194,9 @@ static void print_waits(const struct report *report, FILE *to)
 	const struct survey *survey = report->survey;
 
 	if (survey->wait_count)
-		fprintf(to, "\nWhere tasks wait longest\n"
-			    "      total       mean    longest    waiting     queued  waits\n");
+		fprintf(to,
+			"\nWhere tasks wait longest\n"
+			"       total        mean     longest     waiting      queued  waits\n");
 	for (uint32_t i = 0; i < survey->wait_count && i < WAITS_SHOWN; i++) {
 		const struct survey_wait *wait = &survey->waits[i];
 
@@ -228,7 +229,7 @@ static void print_runs(const struct report *report, FILE *to)
 		fprintf(to, ", at %.6f s\n", (double)report_since(report, run->run.start) / 1e9);
 		if (!where.function)
 			continue;
-		fprintf(to, "             %s ", where.how);
+		fprintf(to, "              %s ", where.how);
 		say_text(to, where.function);
 		if (where.file) {
 			fprintf(to, ", ");

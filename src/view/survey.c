@@ -194,6 +194,7 @@ static int on_wait(void *data, const struct model_wait *wait)
 	if (!at)
 		return -ENOMEM;
 	at->count++;
+	at->waited += woken > wait->start || !wait->woken;
 	at->pending += woken - wait->start;
 	at->queued += wait->end - woken;
 	if (length > at->longest)
@@ -381,6 +382,7 @@ static int by_time(const void *a, const void *b)
 static void add_wait(struct survey_wait *to, const struct survey_wait *wait)
 {
 	to->count += wait->count;
+	to->waited += wait->waited;
 	to->pending += wait->pending;
 	to->queued += wait->queued;
 	to->unended += wait->unended;

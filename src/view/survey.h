@@ -27,6 +27,7 @@ enum survey_order {
 /* Waits with one chain. */
 struct survey_wait {
 	uint64_t count;
+	uint64_t waited;          /* of them not only queued, as what is new or was woken before */
 	uint64_t pending, queued; /* ns */
 	uint64_t longest;         /* ns, of one wait */
 	uint64_t unended;         /* of them still waited at the end */

@@ -144,7 +144,7 @@ def a_frame_leads_to_the_tasks_behind_it(t):
     t.click(4, 1000 / CPU)
     if t.browser.run("return document.getElementById('panel').hidden"):
         t.browser.click("#panel-toggle")
-    expect(t.browser.text("#tasks"), "GET /user/1", "33554456", "660 ms", "GET /user/4")
+    expect(t.browser.text("#tasks"), "GET /user/1", "33554456", "≥ 660 ms", "GET /user/4")
     t.browser.click("#tasks tbody button")
     expect(t.browser.text("#matched"), "25.0 % matched", "660 ms")
     t.picture("flame-tasks")

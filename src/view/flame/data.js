@@ -208,20 +208,23 @@ class Graph {
 		return path.reverse();
 	}
 
-	// The tasks behind a frame and all below it, most first, and how much is of others.
+	// The tasks behind a frame and all below it, most first, and how much is of others. A frame that has more
+	// tasks than it lists may have some that another one lists: then the times are the `least` that there is.
 	tasksOf(node, measured) {
-		const sums = new Map();
+		const sums = new Map(), listed = new Map();
 		let known = 0;
 		for (let i = this.firstShare(node); i < this.shareNode.length && this.shareNode[i] < this.end[node]; i++) {
 			if (!measured.values.includes(this.shareValue[i]))
 				continue;
-			const task = this.shareTask[i];
-			sums.set(task, (sums.get(task) || 0) + this.shareTime[i]);
-			known += this.shareTime[i];
+			const task = this.shareTask[i], frame = this.shareNode[i], time = this.shareTime[i];
+			sums.set(task, (sums.get(task) || 0) + time);
+			listed.set(frame, (listed.get(frame) || 0) + time);
+			known += time;
 		}
 		const list = [...sums].map(([task, time]) => ({task, time}));
 		list.sort((a, b) => b.time - a.time || a.task - b.task);
-		return {list, others: Math.max(0, measured.total[node] - known)};
+		const least = listed.size > 1 && [...listed].some(([frame, time]) => time < measured.self[frame] * 0.9995);
+		return {list, least, others: Math.max(0, measured.total[node] - known)};
 	}
 
 	firstShare(node) {

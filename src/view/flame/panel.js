@@ -89,7 +89,7 @@ class Panel {
 	}
 
 	tasks(node) {
-		const {graph, page} = this, {list, others} = graph.tasksOf(node, page.measured), all = page.measured.total[node];
+		const {graph, page} = this, {list, least, others} = graph.tasksOf(node, page.measured), all = page.measured.total[node];
 		if (graph.tasks.length === 0 || all === 0)
 			return [element('p', {class: 'more'}, all === 0 ? 'Nothing was measured here.' : 'No task is behind this frame.')];
 		const body = element('tbody');
@@ -99,7 +99,7 @@ class Panel {
 				onclick: () => page.pickTask(task)}, label);
 			body.append(element('tr', {'aria-selected': page.task === task ? 'true' : 'false'},
 				element('td', null, pick, this.bar(time, list[0].time)),
-				element('td', {class: 'id'}, graph.tasks[task].id), element('td', {class: 'n'}, duration(time))));
+				element('td', {class: 'id'}, graph.tasks[task].id), element('td', {class: 'n'}, `${least ? '≥ ' : ''}${duration(time)}`)));
 		}
 		const head = element('tr', null, element('th', {scope: 'col'}, 'task'), element('th', {scope: 'col', class: 'id'}, 'id'),
 			element('th', {scope: 'col', class: 'n'}, page.metric === 'cpu' ? 'CPU' : page.metric));
