@@ -150,18 +150,6 @@ static int fill_sites(const struct report *report, struct table *table)
 	return 0;
 }
 
-static const char *end_name(enum model_end end)
-{
-	static const char *const names[] = {
-		[MODEL_INCOMPLETE] = "incomplete",
-		[MODEL_OK] = "ok",
-		[MODEL_ERROR] = "error",
-		[MODEL_CANCELLED] = "cancelled",
-	};
-
-	return names[end];
-}
-
 static int fill_tasks(const struct report *report, struct table *table)
 {
 	static const struct table_column columns[] = {
@@ -191,7 +179,7 @@ static int fill_tasks(const struct report *report, struct table *table)
 		row[1] = number(task->id);
 		if (task->parent)
 			row[2] = number(task->parent);
-		row[3] = text(end_name(task->end));
+		row[3] = text(model_end_name(task->end));
 		row[4] = time_of(report, task->created);
 		row[5] = time_of(report, task->ended);
 		if (task->before)

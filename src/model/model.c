@@ -223,3 +223,15 @@ int model_read(struct model *model, const struct model_sink *sink, struct diag *
 	model->sink = NULL;
 	return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
 }
+
+const char *model_end_name(enum model_end end)
+{
+	static const char *const names[] = {
+		[MODEL_INCOMPLETE] = "incomplete",
+		[MODEL_OK] = "ok",
+		[MODEL_ERROR] = "error",
+		[MODEL_CANCELLED] = "cancelled",
+	};
+
+	return names[end];
+}

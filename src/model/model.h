@@ -157,4 +157,7 @@ const struct model_totals *model_totals(const struct model *model);
 /* The task with this id if it lives now; for wakers and parents. */
 struct model_task *model_task(struct model *model, uint64_t id);
 
+/* How a task ended, in a word. */
+const char *model_end_name(enum model_end end);
+
 #endif /* MODEL_MODEL_H */

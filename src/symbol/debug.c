@@ -10,6 +10,7 @@
 #include "symbol/demangle.h"
 #include "symbol/ranges.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 
 /* Debug information that nests deeper than any compiler's is not followed. */
 #define DEPTH_MOST 256u
@@ -120,18 +121,13 @@ struct debug_index *debug_index_free(struct debug_index *index)
 
 static int add_function(struct unit *unit, Dwarf_Die *die)
 {
+	Dwarf_Die *of = grow(unit->of, unit->count, &unit->capacity, 32, sizeof(*of));
 	size_t before = unit->ranges.count;
 	int r;
 
-	if (unit->count == unit->capacity) {
-		uint32_t capacity = unit->capacity ? unit->capacity * 2 : 32;
-		Dwarf_Die *more = reallocarray(unit->of, capacity, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		unit->of = more;
-		unit->capacity = capacity;
-	}
+	if (!of)
+		return -ENOMEM;
+	unit->of = of;
 	r = add_ranges(&unit->ranges, die, unit->count);
 	/* A declaration, or one that is only inlined, covers nothing. */
 	if (r == 0 && unit->ranges.count > before)

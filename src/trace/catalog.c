@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 int catalog_init(struct catalog *catalog)
 {
 	*catalog = (struct catalog){0};
@@ -73,19 +75,6 @@ int catalog_read_session(struct catalog *catalog, struct wire *from)
 	return 0;
 }
 
-/* Makes room for one more; the array may move. NULL: no memory. */
-static void *next_slot(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 16;
-
-	if (count < *capacity)
-		return array;
-	array = reallocarray(array, wanted, size);
-	if (array)
-		*capacity = wanted;
-	return array;
-}
-
 /* The entry for `thread`, made if it is not there; NULL: no memory. */
 static struct reader_thread *thread_entry(struct catalog *catalog, uint32_t thread)
 {
@@ -95,8 +84,8 @@ static struct reader_thread *thread_entry(struct catalog *catalog, uint32_t thre
 
 	if (found)
 		return &catalog->threads[*found];
-	threads = next_slot(catalog->threads, catalog->thread_count, &catalog->thread_capacity,
-			    sizeof(*threads));
+	threads = grow(catalog->threads, catalog->thread_count, &catalog->thread_capacity, 16,
+		       sizeof(*threads));
 	if (!threads)
 		return NULL;
 	catalog->threads = threads;
@@ -146,8 +135,8 @@ static struct reader_site *site_entry(struct catalog *catalog, uint32_t id)
 
 	if (found)
 		return &catalog->sites[*found];
-	sites = next_slot(catalog->sites, catalog->site_count, &catalog->site_capacity,
-			  sizeof(*sites));
+	sites = grow(catalog->sites, catalog->site_count, &catalog->site_capacity, 16,
+		     sizeof(*sites));
 	if (!sites)
 		return NULL;
 	catalog->sites = sites;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/reader.h"
+#include "util/grow.h"
 
 int sampled_init(struct sampled *sampled)
 {
@@ -34,23 +35,10 @@ void sampled_fini(struct sampled *sampled)
 	*sampled = (struct sampled){0};
 }
 
-/* Makes room for one more; the array may move. NULL: no memory. */
-static void *room_for_one(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 16;
-
-	if (count < *capacity)
-		return array;
-	array = reallocarray(array, wanted, size);
-	if (array)
-		*capacity = wanted;
-	return array;
-}
-
 int sampled_add_block(struct sampled *sampled, uint64_t offset)
 {
-	uint64_t *offsets = room_for_one(sampled->offsets, sampled->count, &sampled->capacity,
-					 sizeof(*offsets));
+	uint64_t *offsets =
+		grow(sampled->offsets, sampled->count, &sampled->capacity, 16, sizeof(*offsets));
 
 	if (!offsets)
 		return -ENOMEM;
@@ -82,7 +70,7 @@ static int keep(struct sampled_kept *kept, const struct wire *whole)
 {
 	size_t length = (size_t)(whole->end - whole->at);
 	struct sampled_payload *payloads =
-		room_for_one(kept->payloads, kept->count, &kept->capacity, sizeof(*payloads));
+		grow(kept->payloads, kept->count, &kept->capacity, 16, sizeof(*payloads));
 	uint8_t *bytes;
 
 	if (!payloads)
@@ -149,8 +137,8 @@ static int learn_names(struct sampled *sampled)
 		char(*names)[65];
 
 		if (!found) {
-			names = room_for_one(sampled->names, sampled->name_count,
-					     &sampled->name_capacity, sizeof(*names));
+			names = grow(sampled->names, sampled->name_count, &sampled->name_capacity,
+				     16, sizeof(*names));
 			if (!names)
 				return -ENOMEM;
 			sampled->names = names;

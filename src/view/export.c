@@ -77,18 +77,6 @@ const char *export_source(uint32_t source)
 	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "other";
 }
 
-const char *export_end(enum model_end end)
-{
-	static const char *const names[] = {
-		[MODEL_INCOMPLETE] = "incomplete",
-		[MODEL_OK] = "ok",
-		[MODEL_ERROR] = "error",
-		[MODEL_CANCELLED] = "cancelled",
-	};
-
-	return names[end];
-}
-
 int export_model(const struct export *export, struct model **ret)
 {
 	int r = model_new(ret, export->reader);

@@ -65,8 +65,6 @@ const char *export_thread_name(const struct export *export, uint32_t thread);
 const char *export_label(const struct model_task *task);
 /* What woke a task. */
 const char *export_source(uint32_t source);
-/* How it ended. */
-const char *export_end(enum model_end end);
 
 /* A model of the trace, with what it needs to judge samples. Returns -ENOMEM. */
 int export_model(const struct export *export, struct model **ret);

@@ -295,7 +295,7 @@ static int on_task(void *data, struct model_task *task)
 	json_open(&writer->json, "args", '{');
 	if (strcmp(track->name, export_label(task)) != 0)
 		json_text(&writer->json, "label", export_label(task));
-	json_text(&writer->json, "ended", export_end(task->end));
+	json_text(&writer->json, "ended", model_end_name(task->end));
 	if (task->uncertain)
 		json_bool(&writer->json, "uncertain", true);
 	json_close(&writer->json, '}');

@@ -409,7 +409,7 @@ static int on_task(void *data, struct model_task *task)
 	opened = open_event(writer, &end);
 	if (strcmp(track->name, export_label(task)) != 0)
 		note(writer, "label", NOTE_TEXT, 0, export_label(task));
-	note(writer, "ended", NOTE_TEXT, 0, export_end(task->end));
+	note(writer, "ended", NOTE_TEXT, 0, model_end_name(task->end));
 	if (task->uncertain)
 		note(writer, "uncertain", NOTE_TEXT, 0, "events were lost meanwhile");
 	r = close_event(writer, opened);

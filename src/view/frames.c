@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "view/texts.h"
 
@@ -52,15 +53,12 @@ struct frames *frames_free(struct frames *frames)
 
 static struct profile_name *add_name(struct frames *frames)
 {
-	if (frames->count == frames->capacity) {
-		uint32_t capacity = frames->capacity ? frames->capacity * 2 : 64;
-		struct profile_name *names = reallocarray(frames->names, capacity, sizeof(*names));
+	struct profile_name *names =
+		grow(frames->names, frames->count, &frames->capacity, 64, sizeof(*names));
 
-		if (!names)
-			return NULL;
-		frames->names = names;
-		frames->capacity = capacity;
-	}
+	if (!names)
+		return NULL;
+	frames->names = names;
 	return &frames->names[frames->count++];
 }
 

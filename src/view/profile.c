@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "view/frames.h"
 #include "view/naming.h"
 #include "view/tally.h"
@@ -134,17 +135,13 @@ static void on_progress(void *data, uint64_t done, uint64_t all)
 /* Node 0 stands for all: it has no name. */
 static uint32_t add_node(struct profile *profile, uint32_t parent, uint32_t name)
 {
+	struct profile_node *nodes =
+		grow(profile->nodes, profile->count, &profile->capacity, 1024, sizeof(*nodes));
 	struct profile_node *node;
 
-	if (profile->count == profile->capacity) {
-		uint32_t capacity = profile->capacity ? profile->capacity * 2 : 1024;
-		struct profile_node *nodes = reallocarray(profile->nodes, capacity, sizeof(*nodes));
-
-		if (!nodes)
-			return NOWHERE;
-		profile->nodes = nodes;
-		profile->capacity = capacity;
-	}
+	if (!nodes)
+		return NOWHERE;
+	profile->nodes = nodes;
 	node = &profile->nodes[profile->count];
 	*node = (struct profile_node){.parent = parent, .name = name};
 	if (profile->count)
@@ -176,15 +173,11 @@ static uint32_t note_on(struct profile *profile, uint32_t parent, const char *te
 
 static bool path_add(struct profile *profile, uint32_t at, uint32_t stack)
 {
-	if (at == profile->path_capacity) {
-		uint32_t capacity = at ? at * 2 : 256;
-		uint32_t *path = reallocarray(profile->path, capacity, sizeof(*path));
+	uint32_t *path = grow(profile->path, at, &profile->path_capacity, 256, sizeof(*path));
 
-		if (!path)
-			return false;
-		profile->path = path;
-		profile->path_capacity = capacity;
-	}
+	if (!path)
+		return false;
+	profile->path = path;
 	profile->path[at] = stack;
 	return true;
 }
@@ -232,18 +225,15 @@ static struct behind *behind_of(struct profile *profile, uint32_t node, enum tal
 {
 	uint64_t key = (uint64_t)node << 2 | kind;
 	uint32_t *known = map_find(&profile->behind_index, key);
+	struct behind *behind;
 
 	if (known)
 		return &profile->behind[*known];
-	if (profile->behind_count == profile->behind_capacity) {
-		uint32_t capacity = profile->behind_capacity ? profile->behind_capacity * 2 : 256;
-		struct behind *behind = reallocarray(profile->behind, capacity, sizeof(*behind));
-
-		if (!behind)
-			return NULL;
-		profile->behind = behind;
-		profile->behind_capacity = capacity;
-	}
+	behind = grow(profile->behind, profile->behind_count, &profile->behind_capacity, 256,
+		      sizeof(*behind));
+	if (!behind)
+		return NULL;
+	profile->behind = behind;
 	if (map_put(&profile->behind_index, key, profile->behind_count) < 0)
 		return NULL;
 	profile->behind[profile->behind_count] = (struct behind){0};

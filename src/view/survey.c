@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 
 #define TID_KEY(tid) (UINT64_C(1) << 32 | (tid))
 #define MASKED_THREADS 64u /* of which it is known which tasks ran there */
@@ -28,18 +29,13 @@ static bool is_wanted(const struct survey *survey, const struct model_task *task
 /* NULL: no memory. */
 static struct survey_thread *add_thread(struct survey *survey, uint64_t key)
 {
-	struct survey_thread *thread;
+	struct survey_thread *thread, *threads;
 
-	if (survey->thread_count == survey->thread_capacity) {
-		uint32_t capacity = survey->thread_capacity ? survey->thread_capacity * 2 : 16;
-		struct survey_thread *threads =
-			reallocarray(survey->threads, capacity, sizeof(*threads));
-
-		if (!threads)
-			return NULL;
-		survey->threads = threads;
-		survey->thread_capacity = capacity;
-	}
+	threads = grow(survey->threads, survey->thread_count, &survey->thread_capacity, 16,
+		       sizeof(*threads));
+	if (!threads)
+		return NULL;
+	survey->threads = threads;
 	if (map_put(&survey->thread_index, key, survey->thread_count) < 0)
 		return NULL;
 	thread = &survey->threads[survey->thread_count++];
@@ -210,19 +206,15 @@ static int on_wait(void *data, const struct model_wait *wait)
 static struct survey_sleep *sleep_of(struct survey *survey, uint32_t stack)
 {
 	uint32_t *known = map_find(&survey->sleep_index, stack);
+	struct survey_sleep *sleeps;
 
 	if (known)
 		return &survey->sleeps[*known];
-	if (survey->sleep_count == survey->sleep_capacity) {
-		uint32_t capacity = survey->sleep_capacity ? survey->sleep_capacity * 2 : 16;
-		struct survey_sleep *sleeps =
-			reallocarray(survey->sleeps, capacity, sizeof(*sleeps));
-
-		if (!sleeps)
-			return NULL;
-		survey->sleeps = sleeps;
-		survey->sleep_capacity = capacity;
-	}
+	sleeps = grow(survey->sleeps, survey->sleep_count, &survey->sleep_capacity, 16,
+		      sizeof(*sleeps));
+	if (!sleeps)
+		return NULL;
+	survey->sleeps = sleeps;
 	if (map_put(&survey->sleep_index, stack, survey->sleep_count) < 0)
 		return NULL;
 	survey->sleeps[survey->sleep_count] = (struct survey_sleep){.stack = stack};

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 #define OWN_FIRST 4u
 #define OWN_MOST 64u
 #define LABELS_MOST 65536u /* that are told apart; a program may name each of its tasks anew */
@@ -78,15 +80,12 @@ static void settle_runs(struct tally_own *own)
 
 static struct tally_cell *add_cell(struct tally *tally, uint64_t key)
 {
-	if (tally->count == tally->capacity) {
-		uint32_t capacity = tally->capacity ? tally->capacity * 2 : 256;
-		struct tally_cell *cells = reallocarray(tally->cells, capacity, sizeof(*cells));
+	struct tally_cell *cells =
+		grow(tally->cells, tally->count, &tally->capacity, 256, sizeof(*cells));
 
-		if (!cells)
-			return NULL;
-		tally->cells = cells;
-		tally->capacity = capacity;
-	}
+	if (!cells)
+		return NULL;
+	tally->cells = cells;
 	if (map_put(&tally->index, key, tally->count) < 0)
 		return NULL;
 	return &tally->cells[tally->count++];
