@@ -22,7 +22,8 @@ static bool is_library(const char *module)
 }
 
 /* The innermost function around `stack` that is of another module. */
-static const char *caller_of(const struct report *report, const struct tree *tree, uint32_t stack)
+static const struct symbol_frame *caller_of(const struct report *report, const struct tree *tree,
+					    uint32_t stack)
 {
 	const char *module = symbols_find(report->symbols, tree_at(tree, stack)->address)->module;
 
@@ -34,7 +35,7 @@ static const char *caller_of(const struct report *report, const struct tree *tre
 			symbols_find(report->symbols, tree_at(tree, stack)->address);
 
 		if (symbol->module && strcmp(symbol->module, module) != 0)
-			return symbol->frames[0].function;
+			return symbol->frames[0].function ? symbol->frames : NULL;
 	}
 	return NULL;
 }

@@ -37,8 +37,9 @@ struct report_where {
 	const char *function; /* NULL: unknown */
 	const char *file;     /* or NULL */
 	uint32_t line;
-	/* Who called it from the program, if it is a library's; or NULL. */
-	const char *caller;
+	/* Who called it from outside of its library, with a name; NULL: it is in none, or unknown.
+	 */
+	const struct symbol_frame *caller;
 	/* How a run was there: "mostly in", "beginning in", "until it waited in"; else NULL. */
 	const char *how;
 };

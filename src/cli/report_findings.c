@@ -102,7 +102,7 @@ static void find_long_run(struct findings *findings, const struct report *report
 	    thread ? thread->name : "", say_span(run->run.end - run->run.start).text,
 	    where.function ? ", " : "", where.function ? where.how : "", where.function ? " " : "",
 	    where.function ? where.function : "", where.caller ? ", called by " : "",
-	    where.caller ? where.caller : "",
+	    where.caller ? where.caller->function : "",
 	    was_off_cpu(report, &run->run)
 		    ? " It was hardly on a CPU: 'unweave record --wall' samples threads that "
 		      "sleep, too."
@@ -129,7 +129,7 @@ static void find_sleep(struct findings *findings, const struct report *report)
 	    say_span(all).text, where.function ? "; " : "",
 	    where.function ? say_percent(most->ns, all).text : "",
 	    where.function ? " of it in " : "", where.function ? where.function : "",
-	    where.caller ? ", called by " : "", where.caller ? where.caller : "");
+	    where.caller ? ", called by " : "", where.caller ? where.caller->function : "");
 }
 
 /* How long the busiest thread ran tasks. */

@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/report_findings.h"
 #include "cli/say.h"
+#include "cli/source.h"
 
 #define STACKS_SHOWN 5u
 #define WAITS_SHOWN 5u
@@ -210,6 +211,33 @@ static void print_waits(const struct report *report, FILE *to)
 	}
 }
 
+/* Where a run was, and who called that. */
+static void print_where(const struct report *report, const struct model_run *run, FILE *to)
+{
+	struct report_where where = report_where_run(report, run);
+	const char *file = where.caller ? where.caller->file : where.file;
+	uint32_t line = where.caller ? where.caller->line : where.line;
+
+	if (!where.function)
+		return;
+	fprintf(to, "              %s ", where.how);
+	say_text(to, where.function);
+	if (where.caller) {
+		fprintf(to, ", called by ");
+		say_text(to, where.caller->function);
+	}
+	if (file) {
+		fprintf(to, ", ");
+		say_text(to, file);
+		fprintf(to, ":%" PRIu32, line);
+	}
+	if (run->asleep)
+		fprintf(to, "; asleep for %s", say_span(run->asleep).text);
+	fprintf(to, "\n");
+	if (report->source && file)
+		source_print(to, file, line);
+}
+
 static void print_runs(const struct report *report, FILE *to)
 {
 	const struct survey *survey = report->survey;
@@ -219,7 +247,6 @@ static void print_runs(const struct report *report, FILE *to)
 	for (uint32_t i = 0; i < survey->run_count && i < RUNS_SHOWN; i++) {
 		const struct survey_run *run = &survey->runs[i];
 		const struct reader_thread *thread = reader_thread(report->reader, run->run.thread);
-		struct report_where where = report_where_run(report, &run->run);
 
 		print_span(to, run->run.end - run->run.start);
 		fprintf(to, "  ");
@@ -227,22 +254,7 @@ static void print_runs(const struct report *report, FILE *to)
 		fprintf(to, " (task %" PRIu64 ") on ", run->task);
 		say_text(to, thread && thread->name[0] ? thread->name : "a thread");
 		fprintf(to, ", at %.6f s\n", (double)report_since(report, run->run.start) / 1e9);
-		if (!where.function)
-			continue;
-		fprintf(to, "              %s ", where.how);
-		say_text(to, where.function);
-		if (where.file) {
-			fprintf(to, ", ");
-			say_text(to, where.file);
-			fprintf(to, ":%" PRIu32, where.line);
-		}
-		if (where.caller) {
-			fprintf(to, ", called by ");
-			say_text(to, where.caller);
-		}
-		if (run->run.asleep)
-			fprintf(to, "; asleep for %s", say_span(run->run.asleep).text);
-		fprintf(to, "\n");
+		print_where(report, &run->run, to);
 	}
 }
 

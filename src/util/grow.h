@@ -18,6 +18,8 @@ static inline void *grow(void *array, uint32_t count, uint32_t *capacity, uint32
 
 	if (count < *capacity)
 		return array;
+	if (*capacity > UINT32_MAX / 2)
+		return NULL;
 	array = reallocarray(array, wanted, size);
 	if (array)
 		*capacity = wanted;
