@@ -20,6 +20,7 @@
 #include "arena/clock.h"
 #include "drain/attach.h"
 #include "drain/recorder.h"
+#include "embed/modules.h"
 #include "emit/emit.h"
 #include "emit/place.h"
 #include "emit/text.h"
@@ -184,10 +185,14 @@ static int open_recorder(const struct unweave_options *options)
 		.keywords = options->keywords,
 		.buffer_bytes = options->buffer_bytes,
 	};
+	int r;
 
 	if (options->path && !expand_path(path, sizeof(path), options->path))
 		return -ENAMETOOLONG;
-	return recorder_new(&session.recorder, &session.attachment, &wanted, NULL);
+	r = recorder_new(&session.recorder, &session.attachment, &wanted, NULL);
+	if (r >= 0 && options->path)
+		modules_tell(session.recorder, &session.attachment);
+	return r;
 }
 
 static int open_session(const struct unweave_options *options)
@@ -239,6 +244,8 @@ static void *drain_thread(void *data)
 		do
 			recorder_pass(session.recorder);
 		while (rest(recorder_pause_ns(session.recorder)));
+		/* With what was loaded meanwhile. */
+		modules_tell(session.recorder, &session.attachment);
 		recorder_stop(session.recorder);
 	}
 	close_session();

@@ -156,7 +156,7 @@ static void read_blocks(struct scenario *scenario)
 	while (blocks_next(&blocks, &block, &offset, NULL) == 0) {
 		uint32_t stream = block.thread * 2 + (block.flags & BLOCK_FLAG_ASIDE ? 1 : 0);
 
-		scenario->blocks.of_kind[block.kind % 8]++;
+		scenario->blocks.of_kind[block.kind % 16]++;
 		scenario->blocks.backwards += block.last < block.first;
 		if (block.kind != BLOCK_EVENTS || stream >= STREAMS_MAX)
 			continue;

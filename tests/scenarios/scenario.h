@@ -50,7 +50,7 @@ struct scene_thread {
 
 /* What the blocks of the file say of themselves, without its events. */
 struct scene_blocks {
-	uint64_t of_kind[8];    /* by enum block_kind */
+	uint64_t of_kind[16];   /* by enum block_kind */
 	uint64_t event_numbers; /* records that the EVENTS blocks say they cover */
 	uint64_t out_of_order;  /* blocks whose number is not that after the block before */
 	uint64_t backwards;     /* blocks that end before they begin */

@@ -12,6 +12,7 @@
 #include "collect.h"
 #include "emit/emit.h"
 #include "trace/reader.h"
+#include "unweave/link.h"
 
 #define CHAIN UNWEAVE_MODEL_CHAIN
 #define MACHINE UNWEAVE_MODEL_MACHINE
@@ -417,6 +418,42 @@ static void the_path_may_have_the_process_id_in_it(void)
 	unlink(path);
 }
 
+struct own_module {
+	char program[256];
+	int found;
+};
+
+static int is_own_module(void *data, const struct meta_module *module)
+{
+	struct own_module *own = data;
+	uintptr_t here = (uintptr_t)is_own_module;
+
+	if (here < module->start || here >= module->end)
+		return 0;
+	own->found++;
+	CHECK(module->path.length == strlen(own->program) &&
+	      memcmp(module->path.bytes, own->program, module->path.length) == 0);
+	CHECK(module->start % 4096 == 0 && module->offset % 4096 == 0);
+	return 0;
+}
+
+/* Once when it begins, and once more at the end, with what was loaded meanwhile. */
+static void the_file_says_which_code_was_mapped(void)
+{
+	struct own_module own = {.found = 0};
+	struct reader *reader;
+	ssize_t length = readlink("/proc/self/exe", own.program, sizeof(own.program) - 1);
+
+	CHECK(length > 0);
+	CHECK_EQ(start(), 0);
+	unweave_stop();
+	reader = read_trace();
+	CHECK(reader && reader_anchors(reader) == (uintptr_t)unweave_anchors());
+	CHECK(reader && reader_each_module(reader, is_own_module, &own) == 0);
+	CHECK_EQ(own.found, 2);
+	reader_free(reader);
+}
+
 int main(void)
 {
 	snprintf(trace, sizeof(trace), "/tmp/unweave-test-%d.unw", getpid());
@@ -430,6 +467,7 @@ int main(void)
 #endif
 	RUN(losses_are_in_the_file_too);
 	RUN(the_path_may_have_the_process_id_in_it);
+	RUN(the_file_says_which_code_was_mapped);
 	collect_forget();
 	unlink(trace);
 	return check_done();
