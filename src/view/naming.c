@@ -81,10 +81,21 @@ int naming_new(struct symbols **ret, struct reader *reader, bool no_files, struc
 	return 0;
 }
 
+/* Whether two addresses without names may be in one function: who knows, but in one file they are.
+ */
+static bool may_be_same(const struct symbol *one, const struct symbol *other)
+{
+	return one->path && other->path ? strcmp(one->path, other->path) == 0
+					: one->path == other->path;
+}
+
 bool naming_same_function(void *symbols, uint64_t one, uint64_t other)
 {
-	uint64_t start = symbols_find(symbols, one)->start;
-	uint64_t begin = symbols_find(symbols, other)->start;
+	const struct symbol *first = symbols_find(symbols, one);
+	const struct symbol *second = symbols_find(symbols, other);
 
-	return !start || !begin || start == begin;
+	/* A function that is known covers all of its addresses: one without a name is not in it. */
+	if (first->start || second->start)
+		return first->start == second->start;
+	return may_be_same(first, second);
 }
