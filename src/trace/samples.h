@@ -56,8 +56,6 @@ struct samples_writer *samples_writer_free(struct samples_writer *writer);
 int samples_writer_put(struct samples_writer *writer, const struct samples_input *sample);
 /* Hands over what there is. */
 int samples_writer_flush(struct samples_writer *writer);
-/* Samples in the block that is being written. */
-uint32_t samples_writer_count(const struct samples_writer *writer);
 
 /* One block, decoded as it is asked for. Zeroed is empty. */
 struct samples_block {

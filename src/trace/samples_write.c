@@ -296,8 +296,3 @@ int samples_writer_put(struct samples_writer *writer, const struct samples_input
 	writer->count++;
 	return 0;
 }
-
-uint32_t samples_writer_count(const struct samples_writer *writer)
-{
-	return writer->count;
-}
