@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory
-.PHONY: all help demo check check-fresh bench asan tsan fuzz amalgamation install format clean
+.PHONY: all help demo check check-fresh bench bench-packages asan tsan fuzz amalgamation install format clean
 
 packages-%:
 	@tools/install-packages $(subst -, ,$*)
@@ -18,12 +18,18 @@ build/build.ninja: | packages-build
 all: packages-build build/build.ninja ## build everything under build/, the tool as build/unweave
 	@if [ -t 1 ]; then ninja -C build; else ninja --quiet -C build; fi
 
-demo: all ## record a small server under load, report what it did, draw its flame graph
+demo: all ## record two servers under load, report what they did, draw their flame graphs
 	build/unweave record -F 499 -o build/demo.unw -- build/examples/server --load 3
 	build/unweave report build/demo.unw
 	build/unweave flame build/demo.unw -o build/demo.html
+	@echo; echo 'The second one is plain libuv, and knows nothing of unweave:'; echo
+	build/unweave record -F 499 -o build/demo-libuv.unw -- build/adapters/libuv/libuv-example 8 400
+	build/unweave report build/demo-libuv.unw
+	build/unweave report build/demo-libuv.unw activities
+	build/unweave flame build/demo-libuv.unw -o build/demo-libuv.html
 
 check: packages-build-check ## build and pass every test
+	@tools/unpack-packages
 	@tools/run-checks
 
 check-fresh: packages-fresh ## make demo and make check in a minimal Debian 12 (root only)
@@ -33,6 +39,10 @@ bench: packages-build-bench all ## measure against the budgets; writes build/ben
 	@# LTTng may have been missing when the build was set up.
 	@[ -e build/bench/bench_lttng.so ] || { meson setup --reconfigure build >/dev/null && ninja -C build; }
 	@build/bench/bench
+
+bench-packages: packages-build-check all ## what recording takes from programs of Debian packages, under load
+	@tools/unpack-packages
+	@tests/packages/measure.py build/unweave build/tests/packages/load build/packages build/tests/packages/count.so
 
 asan: packages-build-check ## the tests under AddressSanitizer and UBSan
 	@tools/run-checks asan

@@ -16,6 +16,7 @@
 #include "emit/links.h"
 #include "level.h"
 #include "rows.h"
+#include "unweave/callback.h"
 #include "unweave/chain.h"
 #include "workload.h"
 
@@ -46,8 +47,8 @@ static __attribute__((noinline)) uint64_t read_plain_clock(void)
 #define GO(n)                                                                                      \
 	static __attribute__((noinline)) int go_##n(struct unweave_link *link, void *context)      \
 	{                                                                                          \
-		(void)context;                                                                     \
-		link->state += n;                                                                  \
+		(void)link;                                                                        \
+		((struct unweave_link *)context)->state += n;                                      \
 		return n;                                                                          \
 	}
 /* clang-format off */
@@ -98,6 +99,21 @@ static inline void run_directly(void)
 	bench_use((uint64_t)link->go(link, &direct_chain.head.innermost));
 }
 
+static const char *const kind_timer = "timer";
+static uint64_t standing;
+
+static inline void fire(unweave_go go)
+{
+	struct unweave_call call = {.task = standing,
+				    .go = go,
+				    .context = &called,
+				    .code = (void *)(uintptr_t)go,
+				    .end = UNWEAVE_CALL_FIRES,
+				    .straight_on = 1};
+
+	bench_use((uint64_t)unweave_callback_call(&call));
+}
+
 /* A loop over an operation, which may use `task` and `leaf`. */
 #define LOOP(name, ...)                                                                            \
 	static void name(const struct tight *tight, const uint16_t *picks)                         \
@@ -130,12 +146,36 @@ LOOP(loop_new_end, uint64_t born = unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, t
      unweave_task_complete(born, UNWEAVE_OK))
 
 LOOP(loop_direct, place = *picks & 1 ? place + 1 : 0; bench_use(place);
-     bench_use((uint64_t)continuations[*picks >> 1 & 7](&called, NULL)))
+     bench_use((uint64_t)continuations[*picks >> 1 & 7](NULL, &called)))
 LOOP(loop_anchor, place = *picks & 1 ? place + 1 : 0;
-     bench_use((uint64_t)emit_anchors[place % UNWEAVE_ANCHORS](&called, NULL,
+     bench_use((uint64_t)emit_anchors[place % UNWEAVE_ANCHORS](NULL, &called,
 							       continuations[*picks >> 1 & 7])))
 LOOP(loop_run_directly, run_directly())
+LOOP(loop_callback_directly, bench_use((uint64_t)continuations[*picks >> 1 & 7](NULL, &called)))
+LOOP(loop_fire, fire(continuations[*picks >> 1 & 7]))
 LOOP(loop_run, bench_use(unweave_chain_run(&chain, 0)))
+
+/* Callbacks that are armed, all those of a block, and then called, as a loop does. */
+static void loop_callback(const struct tight *tight, const uint16_t *picks)
+{
+	struct unweave_call calls[BLOCK];
+
+	(void)tight;
+	for (uint32_t block = 0; block < BLOCKS; block++, picks += BLOCK) {
+		for (uint32_t i = 0; i < BLOCK; i++) {
+			unweave_go go = continuations[picks[i] >> 1 & 7];
+
+			calls[i] = (struct unweave_call){.go = go,
+							 .context = &called,
+							 .code = (void *)(uintptr_t)go,
+							 .straight_on = 1};
+			calls[i].task = unweave_callback_arm(kind_timer, calls[i].code, &called, 0);
+		}
+		for (uint32_t i = 0; i < BLOCK; i++)
+			bench_use((uint64_t)unweave_callback_call(&calls[i]));
+		level_recycle();
+	}
+}
 
 enum {
 	CLOCK,
@@ -153,6 +193,12 @@ enum {
 	ANCHOR,
 	RUN_DIRECTLY,
 	RUN_OFF,
+	CALLBACK_DIRECTLY,
+	CALLBACK_OFF,
+	CALLBACK_SAMPLES,
+	CALLBACK_TASKS,
+	FIRE_SAMPLES,
+	FIRE_TASKS,
 	VARIANTS
 };
 
@@ -160,14 +206,27 @@ static const struct {
 	enum level level;
 	void (*loop)(const struct tight *tight, const uint16_t *picks);
 } variants[VARIANTS] = {
-	[CLOCK] = {LEVEL_OFF, loop_clock},    [EVENT] = {LEVEL_FULL, loop_wake},
-	[OFF] = {LEVEL_OFF, loop_pair},       [SAMPLES] = {LEVEL_SAMPLES, loop_pair},
-	[PAIR] = {LEVEL_TASKS, loop_pair},    [LEAF] = {LEVEL_FULL, loop_leaf},
-	[STACK8] = {LEVEL_FULL, loop_stack8}, [STACK32] = {LEVEL_FULL, loop_stack32},
-	[LEAVE] = {LEVEL_TASKS, loop_leave},  [NEW_END] = {LEVEL_TASKS, loop_new_end},
-	[SLOT] = {LEVEL_OFF, loop_new_end},   [DIRECT] = {LEVEL_OFF, loop_direct},
-	[ANCHOR] = {LEVEL_OFF, loop_anchor},  [RUN_DIRECTLY] = {LEVEL_OFF, loop_run_directly},
+	[CLOCK] = {LEVEL_OFF, loop_clock},
+	[EVENT] = {LEVEL_FULL, loop_wake},
+	[OFF] = {LEVEL_OFF, loop_pair},
+	[SAMPLES] = {LEVEL_SAMPLES, loop_pair},
+	[PAIR] = {LEVEL_TASKS, loop_pair},
+	[LEAF] = {LEVEL_FULL, loop_leaf},
+	[STACK8] = {LEVEL_FULL, loop_stack8},
+	[STACK32] = {LEVEL_FULL, loop_stack32},
+	[LEAVE] = {LEVEL_TASKS, loop_leave},
+	[NEW_END] = {LEVEL_TASKS, loop_new_end},
+	[SLOT] = {LEVEL_OFF, loop_new_end},
+	[DIRECT] = {LEVEL_OFF, loop_direct},
+	[ANCHOR] = {LEVEL_OFF, loop_anchor},
+	[RUN_DIRECTLY] = {LEVEL_OFF, loop_run_directly},
 	[RUN_OFF] = {LEVEL_OFF, loop_run},
+	[CALLBACK_DIRECTLY] = {LEVEL_OFF, loop_callback_directly},
+	[CALLBACK_OFF] = {LEVEL_OFF, loop_callback},
+	[CALLBACK_SAMPLES] = {LEVEL_SAMPLES, loop_callback},
+	[CALLBACK_TASKS] = {LEVEL_TASKS, loop_callback},
+	[FIRE_SAMPLES] = {LEVEL_SAMPLES, loop_fire},
+	[FIRE_TASKS] = {LEVEL_TASKS, loop_fire},
 };
 
 static double measure(void *context, uint32_t variant, uint32_t repetition)
@@ -241,6 +300,11 @@ static void report(const struct samples *samples)
 {
 	set_over("anchor.ns", samples, ANCHOR, DIRECT);
 	set_over("dispatch.off.ns", samples, RUN_OFF, RUN_DIRECTLY);
+	set_over("callback.off.ns", samples, CALLBACK_OFF, CALLBACK_DIRECTLY);
+	set_over("callback.samples.ns", samples, CALLBACK_SAMPLES, CALLBACK_DIRECTLY);
+	set_over("callback.tasks.ns", samples, CALLBACK_TASKS, CALLBACK_DIRECTLY);
+	set_over("callback.fire.samples.ns", samples, FIRE_SAMPLES, CALLBACK_DIRECTLY);
+	set_over("callback.fire.tasks.ns", samples, FIRE_TASKS, CALLBACK_DIRECTLY);
 	set_ratio("emit.event.x_clock", samples, EVENT);
 	rows_note("emit.event.x_clock", "%.2f ns, %.2f; call + clock read %.2f, %.2f",
 		  samples_best(samples, EVENT), samples_median(samples, EVENT),
@@ -275,6 +339,7 @@ int group_tight(struct bench *bench)
 	}
 	level_give_chunks();
 	make_chains();
+	standing = unweave_callback_arm(kind_timer, &standing, &called, UNWEAVE_STANDING);
 	r = samples_take(&samples, VARIANTS, bench_amount(bench, 20001, 201), measure, tight,
 			 &bench->rng);
 	if (r >= 0) {

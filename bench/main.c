@@ -19,11 +19,14 @@ static const struct {
 	bench_group run;
 	const char *prefixes[8]; /* of its rows */
 } groups[] = {
-	{"hooks in a tight loop", group_tight, {"emit.", "hook.", "pair.", "task."}},
+	{"hooks in a tight loop",
+	 group_tight,
+	 {"emit.", "hook.", "pair.", "task.", "anchor.", "dispatch.", "callback."}},
 	{"run loop", group_loop, {"loop.", "overhead."}},
 	{"samples", group_sample, {"sample."}},
 	{"trace", group_trace, {"loss.", "drain.", "bytes.", "decode.", "report.", "flame."}},
 	{"other tracers", group_versus, {"vs."}},
+	{"adapters", group_adapters, {"uv.", "ev.", "glib."}},
 };
 
 struct options {

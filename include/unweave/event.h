@@ -26,13 +26,15 @@ enum unweave_event_kind {
 	UNWEAVE_EVENT_UNWIND,         /* task: the one that runs, value: frames << 1 | handled */
 	UNWEAVE_EVENT_APPEND,         /* task, stack: its chain, which grew; other: who awaits it */
 	UNWEAVE_EVENT_NAME,           /* task, text */
-	UNWEAVE_EVENT_IDLE,           /* the thread is about to wait for something to do */
+	UNWEAVE_EVENT_IDLE,           /* the thread waits for something to do, task: in that loop */
 	UNWEAVE_EVENT_ANCHOR_RESET,   /* task: the one that runs */
 	UNWEAVE_EVENT_RESET,          /* value: enum unweave_reset; the nest starts over, empty */
 	UNWEAVE_EVENT_REPLAY,         /* task, stack: it was resumed earlier and still runs here */
 	UNWEAVE_EVENT_LOST,           /* value: events missing here, other: enum unweave_loss */
 	UNWEAVE_EVENT_AWAIT,          /* task, other: who awaits it too, stack: the chain of that */
 	UNWEAVE_EVENT_TASK, /* task: was there before, other: its parent, value: site, stack */
+	UNWEAVE_EVENT_WOKE, /* there is something to do, task: in that loop; 0: a loop was left */
+	UNWEAVE_EVENT_DUE,  /* value: ns since what is resumed next on this thread was due */
 };
 
 /* How a task ended. */

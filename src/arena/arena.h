@@ -6,6 +6,7 @@
  *     control    who this is, what to record, which chunks are free
  *     lines      one per thread: its nest of runs and its two streams
  *     names      sites, appended, never changed
+ *     mapped     lines of /proc/self/maps: the code of a program that began for a recorder
  *     ring       samples (arena/ring.h)
  *     pool       chunks of 16 KiB, the raw records
  *     tasks      the task table: a slot for each live task (arena/table.h)
@@ -69,14 +70,15 @@
 #include "unweave.h"
 
 #define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
-#define ARENA_LAYOUT 3u
+#define ARENA_LAYOUT 4u
 
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
 #define ARENA_CHUNKS_MAX 32768u /* 512 MiB */
 #define ARENA_LINES 1024u
 #define ARENA_NAME_WORDS 3u /* of a thread's name */
-#define ARENA_NAMES_BYTES (256u << 10)
+#define ARENA_NAMES_BYTES (512u << 10)
+#define ARENA_MAPPED_BYTES (32u << 10)
 #define ARENA_RING_WORDS (512u << 10) /* 4 MiB */
 #define ARENA_POOL_DEFAULT (8u << 20)
 #define ARENA_POOL_LIMIT (16u << 20) /* most that a session may ask for, unless set otherwise */
@@ -213,9 +215,11 @@ struct arena_control {
 	uint32_t tasks_max;     /* slots of the task table; 0: there is none */
 	uint64_t tasks_at;      /* after the pool */
 	uint64_t task_names_at;
-	uint64_t anchors;          /* address of the first of them, in the program */
-	uint64_t dispatch;         /* begin and end of the code that calls them, with them */
-	uint64_t dispatch_end;     /* 0: unknown */
+	uint64_t anchors;      /* address of the first of them, in the program */
+	uint64_t dispatch;     /* begin and end of the code that calls them, with them */
+	uint64_t dispatch_end; /* 0: unknown */
+	uint32_t mapped_bytes; /* of the lines that say what is mapped; 0: none do */
+	uint32_t unused;
 	uint64_t first_generation; /* of the ids of tasks: a child of fork() goes on from there */
 	char program[256];         /* path of the executable */
 	char note[192];            /* why it is not where it should be; empty if it is */
@@ -251,13 +255,19 @@ struct arena_site {
 	_Atomic uint32_t bytes; /* all of it; stored last, with release; 0: not there yet */
 	uint32_t id;
 	uint32_t line;
+	uint32_t flags; /* UNWEAVE_SITE_* */
+	/* Of callbacks: */
+	uint64_t code;  /* address of the callback; 0: the site is not one of callbacks */
+	uint64_t place; /* address that its arming returned to; 0: unknown */
+	uint32_t under; /* site of the task that armed it; 0: none */
 	uint32_t unused;
 };
 
 #define ARENA_CONTROL_BYTES 16384u
 #define ARENA_LINES_AT ARENA_CONTROL_BYTES
 #define ARENA_NAMES_AT (ARENA_LINES_AT + ARENA_LINES * (uint32_t)sizeof(struct arena_line))
-#define ARENA_RING_AT (ARENA_NAMES_AT + ARENA_NAMES_BYTES)
+#define ARENA_MAPPED_AT (ARENA_NAMES_AT + ARENA_NAMES_BYTES)
+#define ARENA_RING_AT (ARENA_MAPPED_AT + ARENA_MAPPED_BYTES)
 #define ARENA_POOL_AT (ARENA_RING_AT + ARENA_RING_WORDS * 8)
 
 _Static_assert(sizeof(struct arena_chunk) == ARENA_CHUNK_BYTES, "a chunk is 16 KiB");
@@ -301,6 +311,11 @@ static inline struct arena_line *arena_lines(struct arena_control *control)
 static inline char *arena_names(struct arena_control *control)
 {
 	return (char *)control + ARENA_NAMES_AT;
+}
+
+static inline char *arena_mapped(struct arena_control *control)
+{
+	return (char *)control + ARENA_MAPPED_AT;
 }
 
 /*

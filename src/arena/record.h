@@ -46,6 +46,12 @@ enum record_kind {
 	RECORD_LATE =
 		21, /* task, who awaits it; after its end, with the stack it turns out to have */
 	RECORD_AWAIT = 22, /* task, who awaits it too; with the stack of that */
+	RECORD_WAIT = 23,  /* task: as IDLE, in this loop */
+	RECORD_WOKE = 24,  /* task: there is something to do in this loop */
+	RECORD_DUE = 25,   /* ns since what is resumed next was due */
+	RECORD_END = 26, /* as COMPLETE, and the two after it, when the next record says; 0 ticks */
+	RECORD_END_ERROR = 27,
+	RECORD_END_CANCELLED = 28,
 	RECORD_KINDS
 };
 
@@ -63,17 +69,34 @@ enum record_kind {
 static inline unsigned record_fixed_words(unsigned kind)
 {
 	static const uint8_t words[RECORD_KINDS] = {
-		[RECORD_CREATE] = 4,         [RECORD_RESUME] = 2,
-		[RECORD_SUSPEND] = 1,        [RECORD_SUSPEND_TASK] = 2,
-		[RECORD_LEAVE] = 1,          [RECORD_COMPLETE] = 1,
-		[RECORD_COMPLETE_ERROR] = 1, [RECORD_COMPLETE_CANCELLED] = 1,
-		[RECORD_COMPLETE_TASK] = 3,  [RECORD_WAKE] = 2,
-		[RECORD_WAKE_FROM] = 3,      [RECORD_FRAME_RESUME] = 1,
-		[RECORD_FRAME_COMPLETE] = 1, [RECORD_UNWIND] = 2,
-		[RECORD_ANCHOR_RESET] = 1,   [RECORD_APPEND] = 3,
-		[RECORD_NAME] = 3,           [RECORD_IDLE] = 1,
-		[RECORD_RESET] = 2,          [RECORD_REPLAY] = 2,
-		[RECORD_LATE] = 3,           [RECORD_AWAIT] = 3,
+		[RECORD_CREATE] = 4,
+		[RECORD_RESUME] = 2,
+		[RECORD_SUSPEND] = 1,
+		[RECORD_SUSPEND_TASK] = 2,
+		[RECORD_LEAVE] = 1,
+		[RECORD_COMPLETE] = 1,
+		[RECORD_COMPLETE_ERROR] = 1,
+		[RECORD_COMPLETE_CANCELLED] = 1,
+		[RECORD_COMPLETE_TASK] = 3,
+		[RECORD_WAKE] = 2,
+		[RECORD_WAKE_FROM] = 3,
+		[RECORD_FRAME_RESUME] = 1,
+		[RECORD_FRAME_COMPLETE] = 1,
+		[RECORD_UNWIND] = 2,
+		[RECORD_ANCHOR_RESET] = 1,
+		[RECORD_APPEND] = 3,
+		[RECORD_NAME] = 3,
+		[RECORD_IDLE] = 1,
+		[RECORD_RESET] = 2,
+		[RECORD_REPLAY] = 2,
+		[RECORD_LATE] = 3,
+		[RECORD_AWAIT] = 3,
+		[RECORD_WAIT] = 2,
+		[RECORD_WOKE] = 2,
+		[RECORD_DUE] = 2,
+		[RECORD_END] = 1,
+		[RECORD_END_ERROR] = 1,
+		[RECORD_END_CANCELLED] = 1,
 	};
 
 	return kind < RECORD_KINDS ? words[kind] : 0;

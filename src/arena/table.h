@@ -9,7 +9,11 @@
  *
  *     generation 39 | index 24 | model 1
  *
- * Slot 0 is nobody's: the ids of tasks that got no slot have it as their index.
+ * Slot 0 is nobody's: the ids of tasks that got no slot have it as their index. So
+ * have light ones, which are callbacks that are armed while nothing but samples is
+ * wanted. They have no slot on purpose, and no identity but their site:
+ *
+ *     1 | site 38 | 0 | 0
  *
  * Who writes what, all of it relaxed but where a fence is named:
  *
@@ -93,6 +97,18 @@ _Static_assert(sizeof(struct arena_task) == 64, "a slot is a cache line");
 static inline uint32_t table_index(uint64_t task)
 {
 	return (uint32_t)(task >> 1) & 0xffffff;
+}
+
+#define TABLE_LIGHT (UINT64_C(1) << 63)
+
+static inline uint64_t table_light(uint32_t site)
+{
+	return TABLE_LIGHT | (uint64_t)site << TABLE_GENERATION_SHIFT;
+}
+
+static inline uint32_t table_light_site(uint64_t task)
+{
+	return (uint32_t)(task >> TABLE_GENERATION_SHIFT);
 }
 
 /* Bytes that a table of so many slots takes, without and with its names. */

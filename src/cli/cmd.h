@@ -21,10 +21,12 @@ extern const struct cmd cmd_dump;
 extern const struct cmd cmd_export;
 extern const struct cmd cmd_flame;
 extern const struct cmd cmd_info;
+extern const struct cmd cmd_ps;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_splice;
+extern const struct cmd cmd_tree;
 extern const struct cmd cmd_verify;
 
 #endif /* CLI_CMD_H */

@@ -11,6 +11,7 @@
 #include "cli/say.h"
 #include "trace/reader.h"
 #include "util/cleanup.h"
+#include "view/naming.h"
 
 enum {
 	OPTION_JSON = 1,
@@ -22,17 +23,31 @@ enum {
 	OPTION_LIMIT,
 	OPTION_STACKS,
 	OPTION_SAMPLES,
+	OPTION_NO_FILES,
 };
-
-DEFINE_FREEP(struct reader, reader_free)
 
 struct plan {
 	struct filter filter;
 	uint64_t limit;
 	bool json;
 	bool stacks;
-	bool samples; /* those instead of the events */
+	bool samples;  /* those instead of the events */
+	bool no_files; /* names only from the trace */
 };
+
+/* What is known of the events besides themselves. */
+struct context {
+	struct reader *reader;
+	struct symbols *symbols;
+	struct labels labels;
+};
+
+static void context_fini(struct context *context)
+{
+	labels_fini(&context->labels);
+	symbols_free(context->symbols);
+	reader_free(context->reader);
+}
 
 static void plan_fini(struct plan *plan)
 {
@@ -44,16 +59,19 @@ static uint64_t after(uint64_t first, uint64_t ns)
 	return ns > UINT64_MAX - first ? UINT64_MAX : first + ns;
 }
 
-static void show(const struct plan *plan, const struct reader *reader, const struct labels *labels,
+static void show(const struct plan *plan, const struct context *context,
 		 const struct unweave_event *event)
 {
-	struct label label = labels_of_task(labels, reader, event->task);
+	struct label label =
+		labels_of_task(&context->labels, context->reader, context->symbols, event->task);
+	struct event_context about = {
+		.reader = context->reader, .symbols = context->symbols, .label = &label};
 	struct json json = {.to = stdout};
 
 	if (plan->json)
-		event_json(&json, reader, event, &label);
+		event_json(&json, event, &about);
 	else
-		event_show(stdout, reader, event, &label, plan->stacks);
+		event_show(stdout, event, &about, plan->stacks);
 }
 
 static bool sample_matches(const struct filter *filter, const struct reader *reader,
@@ -94,37 +112,44 @@ static int dump_samples(struct reader *reader, const struct plan *plan, struct d
 	return reader_summary(reader)->faults > 0;
 }
 
-static int dump(const char *path, const struct plan *plan, struct diag *diag)
+static int dump_events(struct context *context, const struct plan *plan, struct diag *diag)
 {
-	cleanup(reader_freep) struct reader *reader = NULL;
-	cleanup(labels_fini) struct labels labels = {0};
+	struct reader *reader = context->reader;
+	uint64_t first = reader_summary(reader)->first, shown = 0;
 	struct unweave_event event;
-	uint64_t first, shown = 0;
 	int r;
 
-	r = reader_open(&reader, path, NULL, NULL, diag);
-	if (r < 0)
-		return r;
-	if (plan->samples)
-		return dump_samples(reader, plan, diag);
-	if (labels_init(&labels) < 0)
-		return diag_set(diag, -ENOMEM, "out of memory");
-	first = reader_summary(reader)->first;
 	r = reader_seek(reader, plan->filter.from ? after(first, plan->filter.from) : 0,
 			after(first, plan->filter.to), diag);
 	while (r == 0 && shown < plan->limit && !ferror_unlocked(stdout)) {
 		r = reader_next(reader, &event, diag);
 		if (r)
 			break;
-		labels_note(&labels, &event);
+		labels_note(&context->labels, &event);
 		if (!filter_match(&plan->filter, reader, &event))
 			continue;
-		show(plan, reader, &labels, &event);
+		show(plan, context, &event);
 		shown++;
 	}
 	if (r < 0)
 		return r;
 	return reader_summary(reader)->faults > 0;
+}
+
+static int dump(const char *path, const struct plan *plan, struct diag *diag)
+{
+	cleanup(context_fini) struct context context = {0};
+	int r;
+
+	r = reader_open(&context.reader, path, NULL, NULL, diag);
+	if (r < 0)
+		return r;
+	if (plan->samples)
+		return dump_samples(context.reader, plan, diag);
+	if (labels_init(&context.labels) < 0)
+		return diag_set(diag, -ENOMEM, "out of memory");
+	r = naming_new(&context.symbols, context.reader, plan->no_files, diag);
+	return r < 0 ? r : dump_events(&context, plan, diag);
 }
 
 static int set_kinds(struct plan *plan, const struct options *options)
@@ -178,6 +203,9 @@ static int set(struct plan *plan, const struct options *options, int option)
 		return 0;
 	case OPTION_SAMPLES:
 		plan->samples = true;
+		return 0;
+	case OPTION_NO_FILES:
+		plan->no_files = true;
 		return 0;
 	case OPTION_TASK:
 		return set_number(&plan->filter.tasks, options);
@@ -239,6 +267,7 @@ static const struct option_entry entries[] = {
 	{OPTION_LIMIT, 'n', "limit", "N", "at most N events"},
 	{OPTION_STACKS, 's', "stacks", NULL, "with the addresses of each chain, innermost first"},
 	{OPTION_SAMPLES, 0, "samples", NULL, "the samples instead of the events"},
+	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
 	{0},
 };
 
@@ -247,7 +276,8 @@ const struct cmd cmd_dump = {
 	.arguments = "FILE",
 	.summary = "Show the events of a trace, in the order of time",
 	.details = "Kinds: create, resume, suspend, complete, wake, frame_resume, frame_complete,\n"
-		   "unwind, append, name, idle, anchor_reset, reset, replay, lost, await, task.\n"
+		   "unwind, append, name, idle, anchor_reset, reset, replay, lost, await, task,\n"
+		   "woke, due.\n"
 		   "Times: 1.5s, 20ms, 300us, 5ns.\n",
 	.options = entries,
 	.run = run,

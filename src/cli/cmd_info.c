@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/adapted.h"
 #include "cli/cmd.h"
 #include "cli/labels.h"
 #include "cli/names.h"
@@ -14,13 +15,14 @@
 #include "trace/reader.h"
 #include "util/cleanup.h"
 #include "view/json.h"
+#include "view/naming.h"
 
 #define THREADS_SHOWN 16u
 #define SITES_SHOWN 16u
 #define SITES_MAX (1u << 20)
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { OPTION_JSON = 1 };
+enum { OPTION_JSON = 1, OPTION_NO_FILES };
 
 DEFINE_FREEP(struct reader, reader_free)
 
@@ -32,7 +34,8 @@ struct site_tally {
 
 /* What is counted by reading all events. */
 struct tally {
-	uint64_t events; /* not the LOST ones that the reader made */
+	struct symbols *symbols; /* for the sites of callbacks */
+	uint64_t events;         /* not the LOST ones that the reader made */
 	uint64_t kinds[NAMES_KINDS];
 	uint64_t lost[NAMES_LOSSES];
 	uint64_t samples;
@@ -47,6 +50,7 @@ struct tally {
 
 static void tally_fini(struct tally *tally)
 {
+	symbols_free(tally->symbols);
 	free(tally->threads);
 	tasks_fini(&tally->tasks);
 	map_fini(&tally->site_index);
@@ -229,6 +233,14 @@ static void show_session(const struct reader_summary *summary)
 	printf("%s, %.3f MHz\n", name_clock(session->clock), (double)session->ticks_per_s / 1e6);
 }
 
+static void show_adapters(const struct reader *reader)
+{
+	if (!reader_adapter_at(reader, 0))
+		return;
+	field("adapters");
+	adapted_print(reader, stdout);
+}
+
 static void show_file(const struct reader_summary *summary, const struct tally *tally)
 {
 	field("file");
@@ -269,25 +281,42 @@ static void show_threads(const struct reader *reader, const struct tally *tally)
 		printf("    and %s more\n", say_count(threads - THREADS_SHOWN).text);
 }
 
-static void show_site(const struct reader *reader, const struct site_tally *tally)
+/* Where its tasks are made; of callbacks, where they are armed. */
+static void show_place(struct symbols *symbols, const struct reader_site *site)
 {
-	struct label label = label_of_site(reader, tally->site);
+	struct symbol_frame origin = naming_origin(symbols, site);
+
+	if (!origin.file[0])
+		return;
+	printf("  ");
+	say_text(stdout, origin.file);
+	printf(":%" PRIu32, origin.line);
+}
+
+/* What sort its tasks are of: the kind, which is in the label of callbacks already. */
+static const char *mark_of(const struct reader_site *site)
+{
+	return site->code ? naming_role_word(naming_role(site)) : site->kind;
+}
+
+static void show_site(const struct reader *reader, struct symbols *symbols,
+		      const struct site_tally *tally)
+{
+	struct label label = label_of_site(reader, symbols, tally->site);
+	const char *mark = label.site ? mark_of(label.site) : NULL;
 	int width;
 
 	printf("    ");
 	width = label.text[0] ? say_text(stdout, label.text) : printf("site %" PRIu32, tally->site);
 	printf("%*s %*s", width < 14 ? 14 - width : 0, "", width < 14 ? 18 : 32 - width,
 	       say_count(tally->tasks).text);
-	if (label.site && label.site->kind && label.site->kind[0]) {
+	if (mark && mark[0]) {
 		printf("  [");
-		say_text(stdout, label.site->kind);
+		say_text(stdout, mark);
 		printf("]");
 	}
-	if (label.site && label.site->file[0]) {
-		printf("  ");
-		say_text(stdout, label.site->file);
-		printf(":%" PRIu32, label.site->line);
-	}
+	if (label.site)
+		show_place(symbols, label.site);
 	printf("\n");
 }
 
@@ -301,7 +330,7 @@ static void show_tasks(const struct reader *reader, const struct tally *tally)
 	       say_count(marked[TASKS_CREATED]).text, say_count(marked[TASKS_COMPLETED]).text,
 	       say_count(marked[TASKS_SEEN] - marked[TASKS_COMPLETED]).text);
 	for (uint32_t i = 0; i < tally->site_count && i < SITES_SHOWN; i++)
-		show_site(reader, &tally->sites[i]);
+		show_site(reader, tally->symbols, &tally->sites[i]);
 	if (tally->site_count > SITES_SHOWN)
 		printf("    and those of %s sites more\n",
 		       say_count(tally->site_count - SITES_SHOWN).text);
@@ -359,6 +388,7 @@ static void show(const char *path, const struct reader *reader, const struct tal
 	say_text(stdout, path);
 	printf("\n");
 	show_session(summary);
+	show_adapters(reader);
 	show_file(summary, tally);
 	show_threads(reader, tally);
 	show_tasks(reader, tally);
@@ -415,7 +445,7 @@ static void json_sites(struct json *json, const struct reader *reader, const str
 {
 	json_open(json, "sites", '[');
 	for (uint32_t i = 0; i < tally->site_count; i++) {
-		struct label label = label_of_site(reader, tally->sites[i].site);
+		struct label label = label_of_site(reader, tally->symbols, tally->sites[i].site);
 
 		json_open(json, NULL, '{');
 		json_number(json, "id", tally->sites[i].site);
@@ -481,6 +511,7 @@ static void show_json(const char *path, const struct reader *reader, const struc
 	json_number(&json, "duration_ns", duration(summary));
 	json_number(&json, "first_realtime_ns", summary->realtime);
 	json_session(&json, summary);
+	adapted_json(reader, &json);
 	json_number(&json, "event_blocks", summary->event_blocks);
 	json_number(&json, "event_bytes", summary->event_stored);
 	json_number(&json, "event_bytes_uncompressed", summary->event_raw);
@@ -493,13 +524,15 @@ static void show_json(const char *path, const struct reader *reader, const struc
 	json_line(&json);
 }
 
-static int info(const char *path, bool as_json, struct diag *diag)
+static int info(const char *path, bool as_json, bool no_files, struct diag *diag)
 {
 	cleanup(reader_freep) struct reader *reader = NULL;
 	cleanup(tally_fini) struct tally tally = {0};
 	int r;
 
 	r = reader_open(&reader, path, NULL, NULL, diag);
+	if (r == 0)
+		r = naming_new(&tally.symbols, reader, no_files, diag);
 	if (r < 0)
 		return r;
 	r = count(reader, &tally, diag);
@@ -515,10 +548,12 @@ static int info(const char *path, bool as_json, struct diag *diag)
 static int run(struct options *options)
 {
 	int status = EXIT_OK, option;
-	bool as_json = false;
+	bool as_json = false, no_files = false;
 
-	while ((option = options_next(options)) > 0)
-		as_json = option == OPTION_JSON;
+	while ((option = options_next(options)) > 0) {
+		as_json |= option == OPTION_JSON;
+		no_files |= option == OPTION_NO_FILES;
+	}
 	if (option < 0)
 		return options->status;
 	if (!options->operand_count) {
@@ -531,7 +566,7 @@ static int run(struct options *options)
 
 		if (i && !as_json)
 			printf("\n");
-		if (info(options->operands[i], as_json, &diag) < 0) {
+		if (info(options->operands[i], as_json, no_files, &diag) < 0) {
 			fflush(stdout);
 			say_diag(options->operands[i], &diag);
 			status = EXIT_FAILED;
@@ -542,6 +577,7 @@ static int run(struct options *options)
 
 static const struct option_entry entries[] = {
 	{OPTION_JSON, 'j', "json", NULL, "one JSON object a file"},
+	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
 	{0},
 };
 

@@ -26,6 +26,8 @@ enum {
 	SIZE,
 	FLIGHT,
 	NO_CHILDREN,
+	WITH,
+	WITHOUT,
 	QUIET
 };
 
@@ -45,6 +47,8 @@ static const struct option_entry entries[] = {
 	{FLIGHT, 0, "flight", "LIMIT",
 	 "keep the last 30s or 64M; SIGUSR2, or the end, writes them"},
 	{NO_CHILDREN, 0, "no-children", NULL, "the command alone, not what it starts"},
+	{WITH, 0, "with", "NAMES", "adapters to load in any case: " ADAPTERS_NAMES},
+	{WITHOUT, 0, "without", "NAMES", "adapters not to load, such as libuv,glib"},
 	{QUIET, 'q', "quiet", NULL, "no words about what was recorded"},
 	{0},
 };
@@ -108,6 +112,18 @@ static bool read_flight(const char *value, struct record_plan *plan)
 	return read_bytes(value, &plan->flight_bytes) && plan->flight_bytes >= FLIGHT_BYTES_MIN;
 }
 
+/* The last word on an adapter counts. */
+static int read_adapters(struct options *options, uint32_t *to, uint32_t *not_to)
+{
+	uint32_t named;
+
+	if (!adapters_read(options->value, &named))
+		return options_bad_value(options, "a list of " ADAPTERS_NAMES);
+	*to |= named;
+	*not_to &= ~named;
+	return EXIT_OK;
+}
+
 /* One option into the plan; EXIT_OK, or how to exit. */
 static int apply(struct options *options, int id, struct record_plan *plan)
 {
@@ -164,6 +180,10 @@ static int apply(struct options *options, int id, struct record_plan *plan)
 	case NO_CHILDREN:
 		plan->no_children = true;
 		return EXIT_OK;
+	case WITH:
+		return read_adapters(options, &plan->adapters.with, &plan->adapters.without);
+	case WITHOUT:
+		return read_adapters(options, &plan->adapters.without, &plan->adapters.with);
 	default:
 		plan->quiet = true;
 		return EXIT_OK;
@@ -206,8 +226,8 @@ const struct cmd cmd_record = {
 	.name = "record",
 	.arguments = "(-p PID | [--] COMMAND [ARGUMENT]...)",
 	.summary = "Record what the tasks of a program do",
-	.details = "The program must carry libunweave. Records until it ends, or Ctrl-C;\n"
-		   "passes its exit status on.\n",
+	.details = "The program carries libunweave, or uses libuv, libevent or GLib. Records\n"
+		   "until it ends, or Ctrl-C; passes its exit status on.\n",
 	.options = entries,
 	.command_follows = true,
 	.run = run,

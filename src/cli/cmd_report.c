@@ -18,6 +18,7 @@ enum {
 	OPTION_FILTER,
 	OPTION_TOP,
 	OPTION_TASKS,
+	OPTION_INCOMPLETE,
 	OPTION_WAIT,
 	OPTION_SOURCE,
 	OPTION_FROM,
@@ -38,7 +39,7 @@ struct plan {
 	uint64_t top;
 	bool top_set;
 	uint64_t from, to; /* ns after the beginning */
-	bool tasks, wait, source, no_files, json, csv;
+	bool tasks, incomplete, wait, source, no_files, json, csv;
 };
 
 static const struct {
@@ -47,7 +48,7 @@ static const struct {
 } words[] = {
 	{"summary", REPORT_SUMMARY}, {"activities", REPORT_ACTIVITIES}, {"sites", REPORT_SITES},
 	{"stacks", REPORT_STACKS},   {"functions", REPORT_FUNCTIONS},   {"threads", REPORT_THREADS},
-	{"runs", REPORT_RUNS},
+	{"runs", REPORT_RUNS},       {"loops", REPORT_LOOPS},
 };
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
@@ -62,7 +63,7 @@ static void show_progress(void *data, uint64_t done, uint64_t all)
 
 static bool is_list(enum report_table table)
 {
-	return table == REPORT_RUNS || table == REPORT_TASKS;
+	return table == REPORT_RUNS || table == REPORT_TASKS || table == REPORT_INCOMPLETE;
 }
 
 /* Rows that the reading keeps, for the tables whose rows are too many to keep all. */
@@ -122,8 +123,9 @@ static int read_trace(struct report *report, const struct plan *plan, struct dia
 		.progress_data = &progress,
 		.filter = is_list(plan->table) ? plan->filter : NULL,
 		.runs_most = plan->table == REPORT_RUNS ? list_most(plan) : TOP_DEFAULT,
-		.tasks_most = plan->table == REPORT_TASKS ? list_most(plan) : 0,
+		.tasks_most = is_list(plan->table) ? list_most(plan) : 0,
 		.order = order_of(plan),
+		.incomplete = plan->table == REPORT_INCOMPLETE,
 	};
 	int r;
 
@@ -142,6 +144,8 @@ static const char *table_name(enum report_table table)
 {
 	if (table == REPORT_TASKS)
 		return "tasks";
+	if (table == REPORT_INCOMPLETE)
+		return "incomplete";
 	if (table == REPORT_WAITS)
 		return "waits";
 	for (unsigned i = 0; i < WORDS; i++)
@@ -169,7 +173,7 @@ static int make_table(const struct report *report, const struct plan *plan, stru
 {
 	const char *sort = NULL, *filter = is_list(plan->table) ? NULL : plan->filter;
 	bool all = plan->table == REPORT_ACTIVITIES || plan->table == REPORT_SITES ||
-		   plan->table == REPORT_THREADS;
+		   plan->table == REPORT_THREADS || plan->table == REPORT_LOOPS;
 	uint64_t top = plan->top_set ? plan->top : all ? 0 : TOP_DEFAULT;
 	int column, r = report_fill(report, plan->table, table, &sort);
 
@@ -282,6 +286,9 @@ static int set(struct plan *plan, const struct options *options, int option)
 	case OPTION_TASKS:
 		plan->tasks = true;
 		return 0;
+	case OPTION_INCOMPLETE:
+		plan->incomplete = true;
+		return 0;
 	case OPTION_WAIT:
 		plan->wait = true;
 		return 0;
@@ -319,13 +326,17 @@ static int choose(struct plan *plan, const char *word)
 		closest = say_closest(word, names, WORDS);
 		say_error(NULL, "report: there is no table '%s'", word);
 		say_hint("%s%s%s", closest ? "did you mean '" : "one of ",
-			 closest ? closest : "activities, sites, stacks, functions, threads, runs",
+			 closest ? closest
+				 : "activities, sites, stacks, functions, threads, loops, runs",
 			 closest ? "'?" : "");
 		return EXIT_USAGE;
 	}
 	plan->table = word ? words[i].table : REPORT_SUMMARY;
 	if (plan->tasks && (plan->table == REPORT_ACTIVITIES || plan->table == REPORT_SUMMARY))
 		plan->table = REPORT_TASKS;
+	if (plan->incomplete && (plan->table == REPORT_TASKS || plan->table == REPORT_ACTIVITIES ||
+				 plan->table == REPORT_SUMMARY))
+		plan->table = REPORT_INCOMPLETE;
 	if (plan->wait && (plan->table == REPORT_STACKS || plan->table == REPORT_SUMMARY))
 		plan->table = REPORT_WAITS;
 	if (plan->csv && plan->table == REPORT_SUMMARY) {
@@ -374,6 +385,7 @@ static const struct option_entry entries[] = {
 	{OPTION_FILTER, 'f', "filter", "TEXT", "only rows that contain this"},
 	{OPTION_TOP, 'n', "top", "N", "at most N rows; 0: all"},
 	{OPTION_TASKS, 't', "tasks", NULL, "single tasks instead of activities"},
+	{OPTION_INCOMPLETE, 'i', "incomplete", NULL, "only single tasks that never completed"},
 	{OPTION_WAIT, 'w', "wait", NULL, "stacks that waited instead of those on a CPU"},
 	{OPTION_SOURCE, 0, "source", NULL, "with source lines, where the files are there"},
 	{OPTION_FROM, 0, "from", "TIME", "from this time after the first event on"},
@@ -388,7 +400,7 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.arguments = "FILE [TABLE]",
 	.summary = "Say what a program's tasks did, and what stands out",
-	.details = "Tables: activities, sites, stacks, functions, threads, runs.\n"
+	.details = "Tables: activities, sites, stacks, functions, threads, loops, runs.\n"
 		   "Without one, a summary.\n"
 		   "Times: 1.5s, 20ms, 300us, 5ns.\n",
 	.options = entries,

@@ -60,7 +60,7 @@ static void say_hints(const struct splicing_result *result)
 {
 	uint64_t tasks = in_tasks(result);
 
-	if (result->without_stacks)
+	if (result->without_stacks && result->outcomes[SPLICE_NO_CHAIN])
 		say_hint("the trace has no chains: record with --detail full");
 	else if (result->without_anchors)
 		say_hint("the trace does not say where the anchors are: record it again");

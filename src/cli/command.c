@@ -42,16 +42,35 @@ void command_catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN); /* a trace that gets too large is an error, not the end */
 }
 
+/*
+ * A program with AddressSanitizer would refuse to run: it wants to be loaded first. It
+ * need not be, since adapters define none of what it does.
+ */
+static void set_preload(const char *preload)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char *options;
+
+	setenv("LD_PRELOAD", preload, 1);
+	if (asprintf(&options, "%s%sverify_asan_link_order=0", before ? before : "",
+		     before && *before ? ":" : "") < 0)
+		return;
+	setenv("ASAN_OPTIONS", options, 1);
+	free(options);
+}
+
 /* In the child. `report` gets the error, if there is one. */
-static void become(char **arguments, const char *order, const char *buffer_max, int report)
+static void become(char **arguments, const struct command_terms *terms, int report)
 {
 	char whole[160];
 	int error;
 
-	snprintf(whole, sizeof(whole), "%d:%s", getpid(), order);
+	snprintf(whole, sizeof(whole), "%d:%s", getpid(), terms->order);
 	setenv(ARENA_ARM_VARIABLE, whole, 1);
-	if (buffer_max)
-		setenv("UNWEAVE_BUFFER_MAX", buffer_max, 1);
+	if (terms->buffer_max)
+		setenv("UNWEAVE_BUFFER_MAX", terms->buffer_max, 1);
+	if (terms->preload)
+		set_preload(terms->preload);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	execvp(arguments[0], arguments);
@@ -61,7 +80,7 @@ static void become(char **arguments, const char *order, const char *buffer_max, 
 	_exit(127);
 }
 
-int command_start(struct command *ret, char **arguments, const char *order, const char *buffer_max,
+int command_start(struct command *ret, char **arguments, const struct command_terms *terms,
 		  struct diag *diag)
 {
 	int ends[2], error = 0;
@@ -72,7 +91,7 @@ int command_start(struct command *ret, char **arguments, const char *order, cons
 		return diag_set(diag, -errno, "%m");
 	pid = fork();
 	if (pid == 0)
-		become(arguments, order, buffer_max, ends[1]);
+		become(arguments, terms, ends[1]);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -90,10 +109,10 @@ int command_start(struct command *ret, char **arguments, const char *order, cons
 	return diag_set(diag, -error, "%s: %s", arguments[0], strerror(error));
 }
 
-void command_look(struct command *command, bool wait)
+void command_look(struct command *command)
 {
 	if (command->pid && !command->ended &&
-	    waitpid(command->pid, &command->status, wait ? 0 : WNOHANG) == command->pid)
+	    waitpid(command->pid, &command->status, WNOHANG) == command->pid)
 		command->ended = true;
 }
 

@@ -20,16 +20,19 @@ enum asked { ASKED_NOTHING, ASKED_STOP, ASKED_SNAPSHOT };
 /* From here on signals are taken note of, and do nothing else. */
 void command_catch_signals(void);
 
-/*
- * Starts the program. It is told to begin by itself (ARENA_ARM_VARIABLE) as
- * `order` says, and to allow for buffers of `buffer_max` bytes if that is not
- * NULL. Fails if it cannot be executed.
- */
-int command_start(struct command *ret, char **arguments, const char *order, const char *buffer_max,
+/* What it is given in its environment. */
+struct command_terms {
+	const char *order;      /* to begin by itself (ARENA_ARM_VARIABLE), without its pid */
+	const char *buffer_max; /* to allow for buffers of so many bytes; or NULL */
+	const char *preload;    /* for LD_PRELOAD; NULL: as it is */
+};
+
+/* Starts the program. Fails if it cannot be executed. */
+int command_start(struct command *ret, char **arguments, const struct command_terms *terms,
 		  struct diag *diag);
 
-/* Looks whether it has ended; waits for that if `wait`, or for a signal. */
-void command_look(struct command *command, bool wait);
+/* Looks whether it has ended. */
+void command_look(struct command *command);
 
 /* What signals have asked for since the last time; the program, while it runs, gets its own. */
 enum asked command_asked(const struct command *command);

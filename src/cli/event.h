@@ -10,13 +10,20 @@
 #include "trace/reader.h"
 #include "view/json.h"
 
-/* One line; `label` is its task's, `stacks` adds the addresses of the event's chain. */
-void event_show(FILE *to, const struct reader *reader, const struct unweave_event *event,
-		const struct label *label, bool stacks);
+/* What is known besides an event. */
+struct event_context {
+	const struct reader *reader;
+	struct symbols *symbols;
+	const struct label *label; /* of its task */
+};
+
+/* One line; `stacks` adds the addresses of the event's chain. */
+void event_show(FILE *to, const struct unweave_event *event, const struct event_context *about,
+		bool stacks);
 
 /* One object, with all that the event says. */
-void event_json(struct json *json, const struct reader *reader, const struct unweave_event *event,
-		const struct label *label);
+void event_json(struct json *json, const struct unweave_event *event,
+		const struct event_context *about);
 
 /* A chain: its addresses, or how many frames it has. */
 void event_show_stack(FILE *to, const struct unweave_frame *frame, bool whole);

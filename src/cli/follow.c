@@ -16,8 +16,12 @@
 #include <unistd.h>
 
 #include "arena/arena.h"
+#include "arena/clock.h"
+#include "cli/descendants.h"
 #include "cli/say.h"
 #include "drain/find.h"
+
+#define LOOK_NS UINT64_C(50000000) /* between two looks at all that were started */
 
 /* A process under record; written by the one that records it, but for `recorder` and `pid`. */
 struct follower {
@@ -29,6 +33,7 @@ struct follower {
 	int result;
 	struct diag diag;
 	struct recording_totals totals;
+	struct holds holds;
 	char output[PATH_MAX];
 };
 
@@ -63,6 +68,8 @@ int follow_init(struct follow *follow, const struct record_plan *plan, struct di
 
 	*follow = (struct follow){.plan = plan, .board_fd = -1};
 	r = make_board(follow);
+	if (r == 0)
+		r = adapters_choose(&follow->adapters, plan->command[0], &plan->adapters);
 	if (r == 0) {
 		follow->shared = mmap(NULL, sizeof(*follow->shared), PROT_READ | PROT_WRITE,
 				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -85,6 +92,7 @@ void follow_fini(struct follow *follow)
 		munmap(follow->board, sizeof(*follow->board));
 	if (follow->board_fd >= 0)
 		close(follow->board_fd);
+	adapters_fini(&follow->adapters);
 	follow->shared = NULL;
 	follow->board = NULL;
 	follow->board_fd = -1;
@@ -136,19 +144,23 @@ static void ignore_signals(void)
 		signal(ignored[i], SIG_IGN);
 }
 
-static void record_one(struct worker *worker, const struct record_plan *plan,
+static void record_one(struct worker *worker, const struct follow *follow,
 		       const struct attachment *attachment)
 {
+	const struct record_plan *plan = follow->plan;
 	struct follower *follower = worker->follower;
 	struct recording recording = {.plan = plan,
 				      .output = follower->output,
+				      .adapters = follower->began ? NULL : &follow->adapters,
 				      .attachment = *attachment,
 				      .each = each_pass,
 				      .data = worker};
 
 	follower->result = recording_run(&recording, &follower->diag);
-	if (recording.recorder)
+	if (recording.recorder) {
 		follower->totals = recording_totals(&recording);
+		holds_find(&follower->holds, &recording.attachment);
+	}
 	if (follower->result >= 0 && follower->first && !plan->quiet) {
 		live_line_clear();
 		recording_summarise(&recording);
@@ -166,6 +178,7 @@ static void name_output(struct follow *follow, struct follower *follower)
 	uint32_t times = 0, used = 0;
 
 	if (follower->first) {
+		follow->first = follower->pid;
 		snprintf(follower->output, sizeof(follower->output), "%s", follow->plan->output);
 		return;
 	}
@@ -200,7 +213,7 @@ static void start_worker(struct follow *follow, struct follower *follower,
 	pid = fork();
 	if (pid == 0) {
 		ignore_signals();
-		record_one(&worker, follow->plan, attachment);
+		record_one(&worker, follow, attachment);
 		_exit(0);
 	}
 	if (pid > 0) {
@@ -231,6 +244,7 @@ static void settle(struct follow *follow, struct follower *follower)
 		atomic_fetch_add(&follow->board->room, 1);
 	}
 	add(&follow->ended, &follower->totals);
+	holds_add(&follow->holds, &follower->holds);
 	if (follower->result < 0) {
 		follow->failed++;
 		follow->diag = follower->diag;
@@ -282,17 +296,101 @@ static bool find_next(const struct follow *follow, struct attachment *ret)
 	       find_armed(ret, self, 0) == 0;
 }
 
+/* Takes those that signed in off the board, and keeps them until they are found. */
+static void read_board(struct follow *follow)
+{
+	for (uint32_t i = 0, to = 0; i < ARENA_BOARD_NAMES; i++) {
+		uint64_t name = atomic_load(&follow->board->names[i])
+					? atomic_exchange(&follow->board->names[i], 0)
+					: 0;
+
+		while (name && to < ARENA_BOARD_NAMES && follow->waiting[to])
+			to++;
+		if (name && to < ARENA_BOARD_NAMES)
+			follow->waiting[to] = name;
+	}
+}
+
+/* One of them whose arena is there by now; those that have none any more are forgotten. */
+static bool find_waiting(struct follow *follow, struct attachment *ret)
+{
+	for (uint32_t i = 0; i < ARENA_BOARD_NAMES; i++) {
+		uint64_t name = follow->waiting[i];
+		int r;
+
+		if (!name)
+			continue;
+		r = find_begun(ret, (uint32_t)getpid(), (uint32_t)name, (uint32_t)(name >> 32));
+		if (r != -EAGAIN)
+			follow->waiting[i] = 0;
+		if (r == 0)
+			return true;
+	}
+	return false;
+}
+
+bool follow_knows(const struct follow *follow, uint32_t pid)
+{
+	for (uint32_t i = 0; i < FOLLOW_MOST && follow->pids[i]; i++)
+		if (follow->pids[i] == pid)
+			return true;
+	return follow->claimed && pid == follow->first;
+}
+
+bool follow_has_room(const struct follow *follow)
+{
+	return follow->board->cookie && atomic_load(&follow->board->room) > 0;
+}
+
+bool follow_is_worker(const struct follow *follow, pid_t pid)
+{
+	for (uint32_t i = 0; i < FOLLOW_AT_ONCE; i++)
+		if (follow->shared->followers[i].recorder == pid)
+			return true;
+	return false;
+}
+
+static bool take_room(struct follow *follow)
+{
+	uint32_t room = atomic_load(&follow->board->room);
+
+	while (room)
+		if (atomic_compare_exchange_weak(&follow->board->room, &room, room - 1))
+			return true;
+	return false;
+}
+
+/* Who was another user's from the start could not reach the board, and is looked for. */
+static bool find_stranger(struct follow *follow, struct attachment *ret)
+{
+	uint64_t now = clock_monotonic();
+
+	if (geteuid() != 0 || !follow_has_room(follow) || now - follow->looked < LOOK_NS)
+		return false;
+	follow->looked = now;
+	if (!descendants_find(follow, ret))
+		return false;
+	if (take_room(follow))
+		return true;
+	attach_fini(ret);
+	return false;
+}
+
 void follow_pass(struct follow *follow, bool search)
 {
-	uint32_t begun = atomic_load(&follow->board->begun);
+	bool news = search || atomic_load(&follow->board->begun) != follow->seen;
 	struct attachment attachment;
 	struct follower *follower;
 
 	reap(follow);
-	if (atomic_load(&follow->shared->stop) || (!search && begun == follow->seen))
-		return;
-	while ((follower = find_free(follow))) {
-		if (!find_next(follow, &attachment) &&
+	read_board(follow);
+	while (!atomic_load(&follow->shared->stop) && (follower = find_free(follow))) {
+		if (find_stranger(follow, &attachment)) {
+			start_worker(follow, follower, &attachment);
+			continue;
+		}
+		if (!(news &&
+		      (find_next(follow, &attachment) || find_waiting(follow, &attachment))) &&
 		    !(search && find_command(follow, &attachment)))
 			return;
 		follow->seen++;
@@ -342,6 +440,8 @@ void follow_summarise(const struct follow *follow)
 		say_hint("%u at the same time, and %u in all, are followed", FOLLOW_AT_ONCE,
 			 FOLLOW_MOST);
 	}
+	if (follow->claimed)
+		holds_say(&follow->holds, &follow->adapters);
 	if (follow->failed && !follow->first_result)
 		say_diag(NULL, &follow->diag);
 }

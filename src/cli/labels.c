@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/naming.h"
+
 #define TASKS_MAX (1u << 20) /* some 60 MB, without names */
 
 struct labels_entry {
@@ -120,25 +122,22 @@ void labels_note(struct labels *labels, const struct unweave_event *event)
 	}
 }
 
-struct label label_of_site(const struct reader *reader, uint64_t site)
+struct label label_of_site(const struct reader *reader, struct symbols *symbols, uint64_t site)
 {
 	struct label label = {.text = ""};
 
 	if (site && site <= UINT32_MAX)
 		label.site = reader_site(reader, (uint32_t)site);
-	if (!label.site)
-		return label;
-	if (label.site->name[0])
-		snprintf(label.text, sizeof(label.text), "%s", label.site->name);
-	else if (label.site->function[0])
-		snprintf(label.text, sizeof(label.text), "task in %s", label.site->function);
+	if (label.site)
+		naming_label(symbols, label.site, label.text, sizeof(label.text));
 	return label;
 }
 
-struct label labels_of_task(const struct labels *labels, const struct reader *reader, uint64_t task)
+struct label labels_of_task(const struct labels *labels, const struct reader *reader,
+			    struct symbols *symbols, uint64_t task)
 {
 	const struct labels_entry *entry = find(labels, task);
-	struct label label = label_of_site(reader, entry ? entry->site : 0);
+	struct label label = label_of_site(reader, symbols, entry ? entry->site : 0);
 
 	if (entry && entry->name)
 		snprintf(label.text, sizeof(label.text), "%s", entry->name);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tasks are called: by a name of their own, else by the name of their site,
- * else `task in FUNCTION`. Learned from the events, in their order.
+ * What tasks are called: by a name of their own, else as naming_label() has it for
+ * their site. Learned from the events, in their order.
  */
 #ifndef CLI_LABELS_H
 #define CLI_LABELS_H
 
+#include "symbol/symbol.h"
 #include "trace/reader.h"
 #include "util/map.h"
 
@@ -32,9 +33,9 @@ void labels_fini(struct labels *labels);
 void labels_note(struct labels *labels, const struct unweave_event *event);
 
 struct label labels_of_task(const struct labels *labels, const struct reader *reader,
-			    uint64_t task);
+			    struct symbols *symbols, uint64_t task);
 
 /* What the tasks of a site are called that have no name of their own. */
-struct label label_of_site(const struct reader *reader, uint64_t site);
+struct label label_of_site(const struct reader *reader, struct symbols *symbols, uint64_t site);
 
 #endif /* CLI_LABELS_H */

@@ -29,6 +29,8 @@ const char *name_kind(uint64_t kind)
 		[UNWEAVE_EVENT_LOST] = "lost",
 		[UNWEAVE_EVENT_AWAIT] = "await",
 		[UNWEAVE_EVENT_TASK] = "task",
+		[UNWEAVE_EVENT_WOKE] = "woke",
+		[UNWEAVE_EVENT_DUE] = "due",
 	};
 
 	return LOOK_UP(names, kind);

@@ -7,7 +7,7 @@
 
 #include "unweave/event.h"
 
-#define NAMES_KINDS (UNWEAVE_EVENT_TASK + 1)
+#define NAMES_KINDS (UNWEAVE_EVENT_DUE + 1)
 #define NAMES_LOSSES (UNWEAVE_LOSS_DAMAGE + 1)
 
 const char *name_kind(uint64_t kind); /* as in --kind: "frame_resume" */

@@ -13,12 +13,16 @@
 #include "arena/arena.h"
 #include "arena/clock.h"
 #include "cli/command.h"
+#include "cli/descendants.h"
 #include "cli/follow.h"
 #include "cli/recording.h"
 #include "drain/find.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define SEARCH_NS UINT64_C(500000)  /* between two looks for a started program's arena, ... */
+#define SEARCH_NS UINT64_C(500000) /* between two looks for a started program's arena, ... */
+#define LINGER_NS                                                                                  \
+	UINT64_C(3000000000)        /* for a daemon to begin when its first process has ended      \
+				     */
 #define LATER_NS UINT64_C(10000000) /* ... and once it is there, or after a second */
 
 static bool is_due(uint64_t since, uint64_t duration)
@@ -49,14 +53,18 @@ static int record_process(const struct record_plan *plan, struct diag *diag)
 	struct watch watch = {.line = {.on = isatty(STDERR_FILENO), .started = clock_monotonic()}};
 	struct recording recording = {
 		.plan = plan, .output = plan->output, .each = each_pass, .data = &watch};
+	struct holds holds = {0};
 	int r = find_pid(&recording.attachment, plan->pid, diag);
 
 	if (r < 0)
 		return r;
 	r = recording_run(&recording, diag);
 	live_line_clear();
-	if (r >= 0 && !plan->quiet)
+	if (r >= 0 && !plan->quiet) {
 		recording_summarise(&recording);
+		holds_find(&holds, &recording.attachment);
+		holds_say(&holds, NULL);
+	}
 	recording_fini(&recording);
 	return r < 0 ? r : 0;
 }
@@ -65,12 +73,15 @@ static int start(struct command *ret, struct follow *follow, struct diag *diag)
 {
 	const struct record_plan *plan = follow->plan;
 	char order[128], most[32];
+	struct command_terms terms = {.order = order,
+				      .buffer_max =
+					      plan->buffer_bytes > ARENA_POOL_LIMIT ? most : NULL,
+				      .preload = follow->adapters.preload};
 	int r;
 
 	follow_order(follow, order, sizeof(order));
 	snprintf(most, sizeof(most), "%" PRIu64, plan->buffer_bytes);
-	r = command_start(ret, plan->command, order,
-			  plan->buffer_bytes > ARENA_POOL_LIMIT ? most : NULL, diag);
+	r = command_start(ret, plan->command, &terms, diag);
 	follow->command = ret->pid;
 	return r;
 }
@@ -83,11 +94,17 @@ static void pause_between(const struct follow *follow, uint64_t begun)
 	nanosleep(&time, NULL);
 }
 
+/* Whether to go on though nobody is recorded: what the command left may begin yet. */
+static bool is_awaited(const struct follow *follow, uint64_t ended)
+{
+	return clock_monotonic() - ended < LINGER_NS && descendants_may_begin(follow);
+}
+
 /* Until the command and all that are followed have ended, or it is enough. */
 static void watch_over(struct command *command, struct follow *follow)
 {
 	struct live_line line = {.on = isatty(STDERR_FILENO), .started = clock_monotonic()};
-	uint64_t begun = clock_monotonic();
+	uint64_t begun = clock_monotonic(), ended = begun;
 	struct recording_totals totals;
 	enum asked asked;
 	bool last;
@@ -98,9 +115,12 @@ static void watch_over(struct command *command, struct follow *follow)
 			follow_stop(follow);
 		else if (asked == ASKED_SNAPSHOT)
 			follow_snapshot(follow);
-		command_look(command, false);
-		last = command->ended;
-		follow_pass(follow, last || !follow->claimed);
+		command_look(command);
+		if (!command->ended)
+			ended = clock_monotonic();
+		follow_pass(follow, command->ended || !follow->claimed);
+		descendants_reap(follow);
+		last = command->ended && !follow->active && !is_awaited(follow, ended);
 		if (!follow->claimed)
 			line.started = clock_monotonic();
 		else if (is_due(line.started, follow->plan->duration_ns))
@@ -108,9 +128,9 @@ static void watch_over(struct command *command, struct follow *follow)
 		totals = follow_totals(follow);
 		if (follow->active)
 			live_line_show(&line, &totals, follow->active);
-		if (!last || follow->active)
+		if (!last)
 			pause_between(follow, begun);
-	} while (!last || follow->active);
+	} while (!last);
 	follow_stop(follow);
 }
 
@@ -126,9 +146,12 @@ static void wait_for_all(struct command *command, struct follow *follow)
 	live_line_clear();
 	if (!follow->plan->quiet)
 		follow_summarise(follow);
-	while (command->pid && !command->ended) {
-		command_look(command, true);
+	for (;;) {
+		command_look(command);
 		command_asked(command);
+		if (!command->pid || command->ended)
+			return;
+		descendants_await(follow);
 	}
 }
 
@@ -140,6 +163,7 @@ static int record_command(const struct record_plan *plan, struct diag *diag)
 
 	if (r < 0)
 		return r;
+	descendants_adopt();
 	r = start(&command, &follow, diag);
 	if (r < 0) {
 		follow_fini(&follow);
@@ -151,15 +175,10 @@ static int record_command(const struct record_plan *plan, struct diag *diag)
 	r = follow.first_result;
 	if (r < 0)
 		*diag = follow.diag;
+	else if (!follow.claimed)
+		r = holds_explain(&follow.adapters, plan->command[0], diag);
 	follow_fini(&follow);
-	if (r < 0)
-		return r;
-	if (follow.claimed)
-		return command_exit_status(&command);
-	diag_set(diag, 0, "%s: ended without calling a hook of libunweave", plan->command[0]);
-	return diag_hint(diag, -ENOENT,
-			 "link it with libunweave, or preload it: "
-			 "LD_PRELOAD=libunweave.so unweave record ...");
+	return r < 0 ? r : command_exit_status(&command);
 }
 
 /* Better said before a program is started than after. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/adapters.h"
 #include "unweave.h"
 #include "util/diag.h"
 
@@ -24,8 +25,9 @@ struct record_plan {
 	bool wall;             /* samples by the wall clock */
 	bool timers;           /* no perf events */
 	bool no_symbols;       /* names are left to who reads the trace */
-	bool no_children;      /* only the command itself */
-	bool quiet;            /* no words about what was recorded */
+	struct adapters_wish adapters;
+	bool no_children; /* only the command itself */
+	bool quiet;       /* no words about what was recorded */
 };
 
 /*

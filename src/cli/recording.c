@@ -12,6 +12,7 @@
 
 #include "arena/clock.h"
 #include "cli/guard.h"
+#include "cli/holds.h"
 #include "cli/say.h"
 #include "trace/compress.h"
 #include "util/cleanup.h"
@@ -138,8 +139,9 @@ static int start_sampler(struct recording *recording)
 					  .no_perf = plan->timers,
 					  .no_symbols = plan->no_symbols};
 
+	/* What a dead program left has no samples, but addresses that want names. */
 	if (!attach_is_alive(&recording->attachment))
-		return 0;
+		options.hz = 0;
 	return sampler_new(&recording->sampler, &recording->attachment, recording->recorder,
 			   &options);
 }
@@ -200,6 +202,9 @@ int recording_run(struct recording *recording, struct diag *diag)
 	if (r < 0)
 		return r;
 	recording->started = clock_monotonic();
+	/* What the file does not take is told with the rest of that. */
+	if (recording->adapters)
+		holds_put(recording->adapters, recording->recorder);
 	r = start_sampler(recording);
 	if (r >= 0)
 		r = loop(recording);

@@ -19,7 +19,8 @@ struct recording_totals {
 struct recording {
 	const struct record_plan *plan;
 	const char *output;
-	struct attachment attachment; /* found; locked here if it is not */
+	const struct adapters *adapters; /* that were chosen for this program; or NULL */
+	struct attachment attachment;    /* found; locked here if it is not */
 	struct recorder *recorder;
 	struct sampler *sampler; /* NULL: the program had ended already */
 	uint64_t started;

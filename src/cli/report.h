@@ -9,13 +9,15 @@
 enum report_table {
 	REPORT_SUMMARY,
 	REPORT_ACTIVITIES,
-	REPORT_TASKS, /* activities --tasks */
+	REPORT_TASKS,      /* activities --tasks */
+	REPORT_INCOMPLETE, /* activities --incomplete */
 	REPORT_SITES,
 	REPORT_STACKS,
 	REPORT_WAITS, /* stacks --wait */
 	REPORT_FUNCTIONS,
 	REPORT_THREADS,
 	REPORT_RUNS,
+	REPORT_LOOPS,
 	REPORT_TABLES
 };
 
@@ -62,6 +64,9 @@ int report_fill(const struct report *report, enum report_table which, struct tab
 /* What lies between the title and the rows: the histogram of runs, or nothing. */
 void report_print_histogram(const struct survey *survey, FILE *to);
 void report_json_histogram(const struct survey *survey, struct json *json);
+
+/* The loops as lines of the first page, the busiest first. */
+void report_print_loops(const struct report *report, FILE *to);
 
 /* The first page: is something wrong, and where. */
 int report_print_summary(const struct report *report, FILE *to);

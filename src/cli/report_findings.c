@@ -13,6 +13,7 @@
 #define LONG_RUN (50 * NS_PER_MS) /* users notice */
 #define MANY 100u                 /* samples from which shares mean something */
 #define PAGE_WIDTH 80
+#define LOOPS_TOLD 4u /* that something kept */
 
 /* Sentences, each with a word for programs. */
 struct findings {
@@ -85,6 +86,82 @@ static bool was_off_cpu(const struct report *report, const struct model_run *run
 	return length / NS_PER_MS * sampler->hz >= 4 * 1000 && run->cpu < length / 4;
 }
 
+static const char *off_cpu_hint(const struct report *report, const struct model_run *run)
+{
+	return was_off_cpu(report, run) ? " It was hardly on a CPU: 'unweave record --wall' "
+					  "samples threads that sleep, too."
+					: "";
+}
+
+/* The run that kept a loop longest, if it is among those that were kept. */
+static const struct survey_run *find_run(const struct survey *survey,
+					 const struct model_iteration *iteration)
+{
+	for (uint32_t i = 0; i < survey->run_count; i++) {
+		const struct survey_run *run = &survey->runs[i];
+
+		if (run->task == iteration->task && run->run.start >= iteration->start &&
+		    run->run.end - run->run.start == iteration->run_ns)
+			return run;
+	}
+	return NULL;
+}
+
+static void add_kept_loop(struct findings *findings, const struct report *report,
+			  const struct loops_loop *loop)
+{
+	const struct model_iteration *iteration = &loop->worst.iteration;
+	const struct survey_run *run = find_run(report->survey, iteration);
+	struct report_where where =
+		run ? report_where_run(report, &run->run) : report_where(report, iteration->stack);
+	const char *how = where.how ? where.how : "beginning in";
+	char ready[128] = "";
+
+	if (iteration->after)
+		snprintf(ready, sizeof(ready), "; %s callback%s ready meanwhile",
+			 say_count(iteration->after).text,
+			 iteration->after == 1 ? " was" : "s were");
+	add(findings, "kept_loop", "%s kept %s for %s%s%s%s%s%s%s%s.%s",
+	    loop->worst.label[0] ? loop->worst.label : "A callback", loop->label,
+	    say_span(iteration->run_ns).text, where.function ? ", " : "", where.function ? how : "",
+	    where.function ? " " : "", where.function ? where.function : "",
+	    where.caller ? ", called by " : "", where.caller ? where.caller->function : "", ready,
+	    run ? off_cpu_hint(report, &run->run) : "");
+}
+
+/* Many short callbacks can be as bad as a long one. */
+static void add_late_loop(struct findings *findings, const struct loops_loop *loop)
+{
+	add(findings, "late_loop",
+	    "%s is behind, though no callback kept it for long: half of them were called more than "
+	    "%s after they could have been, one in a hundred more than %s.",
+	    loop->label, say_span(loop->lag.median).text, say_span(loop->lag.p99).text);
+}
+
+/* Returns whether there are any. `*ret_longest`: one of them is because of the longest run. */
+static bool find_busy_loops(struct findings *findings, const struct report *report,
+			    bool *ret_longest)
+{
+	const struct survey *survey = report->survey;
+	unsigned told = 0;
+
+	for (uint32_t i = 0; i < survey->loops.count && told < LOOPS_TOLD; i++) {
+		const struct loops_loop *loop = &survey->loops.at[i];
+		const struct model_iteration *iteration = &loop->worst.iteration;
+
+		if (iteration->run_ns >= LONG_RUN)
+			add_kept_loop(findings, report, loop);
+		else if (loop->lag.p99 >= LONG_RUN)
+			add_late_loop(findings, loop);
+		else
+			continue;
+		*ret_longest |=
+			survey->run_count && find_run(survey, iteration) == &survey->runs[0];
+		told++;
+	}
+	return told > 0;
+}
+
 static void find_long_run(struct findings *findings, const struct report *report)
 {
 	const struct survey *survey = report->survey;
@@ -102,11 +179,7 @@ static void find_long_run(struct findings *findings, const struct report *report
 	    thread ? thread->name : "", say_span(run->run.end - run->run.start).text,
 	    where.function ? ", " : "", where.function ? where.how : "", where.function ? " " : "",
 	    where.function ? where.function : "", where.caller ? ", called by " : "",
-	    where.caller ? where.caller->function : "",
-	    was_off_cpu(report, &run->run)
-		    ? " It was hardly on a CPU: 'unweave record --wall' samples threads that "
-		      "sleep, too."
-		    : "");
+	    where.caller ? where.caller->function : "", off_cpu_hint(report, &run->run));
 }
 
 static void find_sleep(struct findings *findings, const struct report *report)
@@ -310,11 +383,17 @@ static void find_detail(struct findings *findings, const struct report *report)
 
 static int find_all(struct findings *findings, const struct report *report)
 {
+	bool longest_told = false, busy;
+
 	find_losses(findings, report);
 	find_stuck(findings, report);
-	find_long_run(findings, report);
+	/* Of loops it is known who had to wait, and for what. */
+	busy = find_busy_loops(findings, report, &longest_told);
+	if (!longest_told)
+		find_long_run(findings, report);
 	find_sleep(findings, report);
-	find_queues(findings, report);
+	if (!busy)
+		find_queues(findings, report);
 	find_wait(findings, report);
 	find_ends(findings, report);
 	if (find_hot(findings, report) < 0)

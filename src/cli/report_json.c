@@ -2,6 +2,7 @@
 /* The first page of a report, for programs. */
 #include <errno.h>
 
+#include "cli/adapted.h"
 #include "cli/report.h"
 #include "cli/report_findings.h"
 
@@ -17,6 +18,8 @@ static void put_totals(const struct report *report, struct json *json)
 	json_number(json, "live", totals->tasks - totals->completed);
 	json_number(json, "live_most", totals->live_most);
 	json_number(json, "uncertain", report->survey->uncertain);
+	json_number(json, "standing", report->survey->standing);
+	json_number(json, "standing_live", report->survey->open);
 	json_close(json, '}');
 	json_open(json, "totals", '{');
 	json_number(json, "events", totals->events);
@@ -94,6 +97,7 @@ int report_json_summary(const struct report *report, struct json *json)
 	json_number(json, "first_ns", totals->first);
 	json_number(json, "duration_ns", totals->last - totals->first);
 	json_number(json, "faults", summary->faults);
+	adapted_json(report->reader, json);
 	put_totals(report, json);
 	put_samples(report, json);
 	r = findings_json(report, "findings", json);
@@ -105,5 +109,7 @@ int report_json_summary(const struct report *report, struct json *json)
 		r = put_table(report, REPORT_RUNS, "longest_runs", json);
 	if (r == 0)
 		r = put_table(report, REPORT_THREADS, "threads", json);
+	if (r == 0)
+		r = put_table(report, REPORT_LOOPS, "loops", json);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/adapted.h"
 #include "cli/report.h"
 #include "cli/report_findings.h"
 #include "cli/say.h"
@@ -51,6 +52,10 @@ static void print_program(const struct report *report, FILE *to)
 		fprintf(to, "%s, ", when);
 	fprintf(to, "for %s", say_span(span_of(report)).text);
 	fprintf(to, "%s\n", report->windowed ? ": the part that was asked for" : "");
+	if (reader_adapter_at(report->reader, 0)) {
+		field(to, "adapters");
+		adapted_print(report->reader, to);
+	}
 }
 
 /* Nothing says when tasks began, ran or ended. */
@@ -72,6 +77,9 @@ static void print_tasks(const struct report *report, FILE *to)
 	fprintf(to, "%s seen", say_count(totals->tasks).text);
 	fprintf(to, ": %s completed", say_count(totals->completed).text);
 	fprintf(to, ", %s still live", say_count(totals->tasks - totals->completed).text);
+	if (report->survey->open)
+		fprintf(to, ", of which %s only stand%s", say_count(report->survey->open).text,
+			report->survey->open == 1 ? "s" : "");
 	fprintf(to, "; at most %s at a time\n", say_count(totals->live_most).text);
 	if (!totals->runs && !totals->waits)
 		return;
@@ -265,6 +273,7 @@ int report_print_summary(const struct report *report, FILE *to)
 	print_program(report, to);
 	print_tasks(report, to);
 	print_threads(report, to);
+	report_print_loops(report, to);
 	print_cpu(report, to);
 	print_lost(report, to);
 	fprintf(to, "\nFindings\n");

@@ -4,61 +4,33 @@
 #include <string.h>
 
 #include "cli/names.h"
-#include "cli/report.h"
-
-#define COUNT(table) ((uint32_t)(sizeof(table) / sizeof((table)[0])))
-
-static struct table_cell text(const char *value)
-{
-	return (struct table_cell){.known = true, .text = value};
-}
-
-static struct table_cell number(uint64_t value)
-{
-	return (struct table_cell){.known = true, .number = value};
-}
-
-static struct table_cell share(uint64_t part, uint64_t whole)
-{
-	return (struct table_cell){.known = whole > 0, .number = part, .whole = whole};
-}
-
-static struct table_cell place(const char *file, uint64_t line)
-{
-	return (struct table_cell){.known = file && file[0], .text = file, .number = line};
-}
-
-static struct table_cell time_of(const struct report *report, uint64_t time)
-{
-	return (struct table_cell){.known = true, .number = report_since(report, time)};
-}
-
-static const char *or_unnamed(const char *label)
-{
-	return label[0] ? label : "(unnamed)";
-}
+#include "cli/report_cells.h"
+#include "view/export.h"
+#include "view/naming.h"
 
 /* In the order of `struct activities_sums` columns, below. */
 static void fill_sums(const struct report *report, const struct activities_sums *sums,
 		      struct table_cell *cells)
 {
-	cells[0] = number(sums->tasks);
-	cells[1] = number(sums->incomplete);
-	cells[2] = number(sums->errors);
-	cells[3] = number(sums->cancelled);
+	cells[0] = cell_number(sums->tasks);
+	cells[1] = cell_number(sums->incomplete);
+	cells[2] = cell_number(sums->errors);
+	cells[3] = cell_number(sums->cancelled);
 	if (sums->tasks) {
-		cells[4] = time_of(report, sums->first);
-		cells[5] = time_of(report, sums->last);
-		cells[6] = number(sums->duration / sums->tasks);
-		cells[7] = number(sums->longest);
+		cells[4] = cell_time_of(report, sums->first);
+		cells[5] = cell_time_of(report, sums->last);
+		cells[6] = cell_number(sums->duration / sums->tasks);
+		cells[7] = cell_number(sums->longest);
 	}
+	if (sums->open)
+		cells[5].instead = "Open";
 	if (sums->incomplete)
 		cells[5].instead = "Incomplete";
-	cells[8] = number(sums->cpu);
-	cells[9] = number(sums->busy);
-	cells[10] = number(sums->pending);
-	cells[11] = number(sums->queued);
-	cells[12] = number(sums->runs);
+	cells[8] = cell_number(sums->cpu);
+	cells[9] = cell_number(sums->busy);
+	cells[10] = cell_number(sums->pending);
+	cells[11] = cell_number(sums->queued);
+	cells[12] = cell_number(sums->runs);
 }
 
 #define SUMS_COLUMNS                                                                               \
@@ -92,10 +64,9 @@ static uint32_t *find_inhabited(const struct activities *activities)
 static int fill_activities(const struct report *report, struct table *table)
 {
 	static const struct table_column columns[] = {
-		{"activity", "activity", TABLE_TEXT},
-		{"row", NULL, TABLE_ID},
-		{"parent", NULL, TABLE_ID},
-		SUMS_COLUMNS,
+		{"activity", "activity", TABLE_TEXT}, {"row", NULL, TABLE_ID},
+		{"parent", NULL, TABLE_ID},           {"kind", "kind", TABLE_WORD},
+		{"role", "role", TABLE_WORD},         SUMS_COLUMNS,
 	};
 	const struct activities *activities = &report->survey->activities;
 	uint32_t *rows = find_inhabited(activities);
@@ -114,11 +85,13 @@ static int fill_activities(const struct report *report, struct table *table)
 			return -ENOMEM;
 		}
 		rows[i] = table->row_count;
-		row[0] = text(texts_get(activities->texts, activity->label));
-		row[1] = number(table->row_count);
+		row[0] = cell_text(texts_get(activities->texts, activity->label));
+		row[1] = cell_number(table->row_count);
 		if (parent)
-			row[2] = number(parent);
-		fill_sums(report, &activity->sums, row + 3);
+			row[2] = cell_number(parent);
+		row[3] = cell_text_if(activity->kind);
+		row[4] = cell_text_if(naming_role_word(activity->role));
+		fill_sums(report, &activity->sums, row + 5);
 	}
 	free(rows);
 	return rows ? 0 : -ENOMEM;
@@ -127,8 +100,11 @@ static int fill_activities(const struct report *report, struct table *table)
 static int fill_sites(const struct report *report, struct table *table)
 {
 	static const struct table_column columns[] = {
-		{"site", "site", TABLE_TEXT},    {"kind", "kind", TABLE_TEXT},
-		{"function", NULL, TABLE_TEXT},  SUMS_COLUMNS,
+		{"site", "site", TABLE_TEXT},
+		{"kind", "kind", TABLE_TEXT},
+		{"role", "role", TABLE_WORD},
+		{"function", NULL, TABLE_TEXT},
+		SUMS_COLUMNS,
 		{"place", "place", TABLE_PLACE},
 	};
 	const struct activities *activities = &report->survey->activities;
@@ -140,12 +116,50 @@ static int fill_sites(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = text(at->label);
-		if (at->site->kind && at->site->kind[0])
-			row[1] = text(at->site->kind);
-		row[2] = text(at->site->function);
-		fill_sums(report, &at->sums, row + 3);
-		row[3 + SUMS] = place(at->site->file, at->site->line);
+		row[0] = cell_text(at->label);
+		row[1] = cell_text_if(at->site->kind);
+		row[2] = cell_text_if(naming_role_word(naming_role(at->site)));
+		fill_sums(report, &at->sums, row + 4);
+		cells_of_origin(report, at->site, &row[3], &row[4 + SUMS]);
+	}
+	return 0;
+}
+
+/* Tasks that should have completed, and did not: how long ago they were made, and where. */
+static int fill_incomplete(const struct report *report, struct table *table)
+{
+	static const struct table_column columns[] = {
+		{"name", "name", TABLE_TEXT},
+		{"task", "task", TABLE_ID},
+		{"parent", NULL, TABLE_ID},
+		{"kind", "kind", TABLE_WORD},
+		{"age_ns", "age", TABLE_SPAN},
+		{"start_ns", "start", TABLE_TIME},
+		{"running_ns", "running", TABLE_SPAN},
+		{"runs", "runs", TABLE_COUNT},
+		{"function", "made in", TABLE_TEXT},
+		{"place", "place", TABLE_PLACE},
+	};
+
+	table_init(table, columns, COUNT(columns));
+	for (uint32_t i = 0; i < report->survey->task_count; i++) {
+		const struct model_task *task = &report->survey->tasks[i].task;
+		struct table_cell *row = table_row(table, 0);
+
+		if (!row)
+			return -ENOMEM;
+		row[0] = cell_text(or_unnamed(task->label));
+		row[1] = cell_number(task->id);
+		if (task->parent)
+			row[2] = cell_number(task->parent);
+		row[3] = cell_text_if(task->site ? task->site->kind : NULL);
+		row[4] = cell_number(task->ended - task->created);
+		row[5] = cell_time_of(report, task->created);
+		if (task->before)
+			row[5].instead = "before";
+		row[6] = cell_number(task->busy);
+		row[7] = cell_number(task->runs);
+		cells_of_origin(report, task->site, &row[8], &row[9]);
 	}
 	return 0;
 }
@@ -157,6 +171,8 @@ static int fill_tasks(const struct report *report, struct table *table)
 		{"task", "task", TABLE_ID},
 		{"parent", NULL, TABLE_ID},
 		{"outcome", NULL, TABLE_TEXT},
+		{"kind", "kind", TABLE_WORD},
+		{"role", "role", TABLE_WORD},
 		{"start_ns", "start", TABLE_TIME},
 		{"end_ns", "end", TABLE_TIME},
 		{"duration_ns", "duration", TABLE_SPAN},
@@ -175,24 +191,26 @@ static int fill_tasks(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = text(or_unnamed(task->label));
-		row[1] = number(task->id);
+		row[0] = cell_text(or_unnamed(task->label));
+		row[1] = cell_number(task->id);
 		if (task->parent)
-			row[2] = number(task->parent);
-		row[3] = text(model_end_name(task->end));
-		row[4] = time_of(report, task->created);
-		row[5] = time_of(report, task->ended);
+			row[2] = cell_number(task->parent);
+		row[3] = cell_text(export_end(task));
+		row[4] = cell_text_if(task->site ? task->site->kind : NULL);
+		row[5] = cell_text_if(naming_role_word(naming_role(task->site)));
+		row[6] = cell_time_of(report, task->created);
+		row[7] = cell_time_of(report, task->ended);
 		if (task->before)
-			row[4].instead = "before";
+			row[6].instead = "before";
 		if (task->end == MODEL_INCOMPLETE)
-			row[5].instead = "Incomplete";
-		row[6] = number(task->ended - task->created);
-		row[7] = number(task->cpu);
-		row[8] = number(task->busy);
-		row[9] = number(task->pending);
-		row[10] = number(task->queued);
-		row[11] = number(task->runs);
-		row[12] = number(task->wakes);
+			row[7].instead = naming_role(task->site) ? "Open" : "Incomplete";
+		row[8] = cell_number(task->ended - task->created);
+		row[9] = cell_number(task->cpu);
+		row[10] = cell_number(task->busy);
+		row[11] = cell_number(task->pending);
+		row[12] = cell_number(task->queued);
+		row[13] = cell_number(task->runs);
+		row[14] = cell_number(task->wakes);
 	}
 	return 0;
 }
@@ -221,12 +239,12 @@ static int fill_stacks(const struct report *report, struct table *table)
 			free(top);
 			return -ENOMEM;
 		}
-		row[0] = share(node->self[PROFILE_CPU], all);
-		row[1] = number(node->self[PROFILE_CPU]);
-		row[2] = number(node->total[PROFILE_CPU]);
-		row[3] = number(node->count[PROFILE_CPU]);
-		row[4] = place(name->file, name->line);
-		row[5] = number(top[i]);
+		row[0] = cell_share(node->self[PROFILE_CPU], all);
+		row[1] = cell_number(node->self[PROFILE_CPU]);
+		row[2] = cell_number(node->total[PROFILE_CPU]);
+		row[3] = cell_number(node->count[PROFILE_CPU]);
+		row[4] = cell_place(name->file, name->line);
+		row[5] = cell_number(top[i]);
 	}
 	free(top);
 	return top ? 0 : -ENOMEM;
@@ -248,14 +266,14 @@ static int fill_waits(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = number(wait->pending + wait->queued);
-		row[1] = number(wait->count);
-		row[2] = number((wait->pending + wait->queued) / wait->count);
-		row[3] = number(wait->longest);
-		row[4] = number(wait->pending);
-		row[5] = number(wait->queued);
-		row[6] = number(wait->unended);
-		row[7] = number(wait->node);
+		row[0] = cell_number(wait->pending + wait->queued);
+		row[1] = cell_number(wait->count);
+		row[2] = cell_number((wait->pending + wait->queued) / wait->count);
+		row[3] = cell_number(wait->longest);
+		row[4] = cell_number(wait->pending);
+		row[5] = cell_number(wait->queued);
+		row[6] = cell_number(wait->unended);
+		row[7] = cell_number(wait->node);
 	}
 	return 0;
 }
@@ -335,14 +353,14 @@ static int add_function(struct table *table, const struct function *function,
 
 	if (!row)
 		return -ENOMEM;
-	row[0] = share(function->exclusive, all);
-	row[1] = number(function->exclusive);
-	row[2] = share(function->inclusive, all);
-	row[3] = number(function->inclusive);
-	row[4] = number(function->samples);
-	row[5] = text(name->function);
-	row[6] = text(name->module);
-	row[7] = place(name->file, name->line);
+	row[0] = cell_share(function->exclusive, all);
+	row[1] = cell_number(function->exclusive);
+	row[2] = cell_share(function->inclusive, all);
+	row[3] = cell_number(function->inclusive);
+	row[4] = cell_number(function->samples);
+	row[5] = cell_text(name->function);
+	row[6] = cell_text(name->module);
+	row[7] = cell_place(name->file, name->line);
 	return 0;
 }
 
@@ -393,19 +411,19 @@ static int fill_threads(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = text(thread->name[0] ? thread->name : "(unnamed)");
+		row[0] = cell_text(thread->name[0] ? thread->name : "(unnamed)");
 		if (thread->thread)
-			row[1] = number(thread->thread);
+			row[1] = cell_number(thread->thread);
 		if (thread->tid)
-			row[2] = number(thread->tid);
-		row[3] = share(thread->busy, span);
-		row[4] = number(thread->busy);
-		row[5] = number(thread->idle);
-		row[6] = number(thread->cpu);
-		row[7] = number(thread->samples);
-		row[8] = number(thread->runs);
+			row[2] = cell_number(thread->tid);
+		row[3] = cell_share(thread->busy, span);
+		row[4] = cell_number(thread->busy);
+		row[5] = cell_number(thread->idle);
+		row[6] = cell_number(thread->cpu);
+		row[7] = cell_number(thread->samples);
+		row[8] = cell_number(thread->runs);
 		if (thread->tasks != UINT64_MAX)
-			row[9] = number(thread->tasks);
+			row[9] = cell_number(thread->tasks);
 	}
 	return 0;
 }
@@ -438,20 +456,20 @@ static int fill_runs(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = number(run->end - run->start);
-		row[1] = time_of(report, run->start);
-		row[2] = number(run->cpu);
-		row[3] = number(run->samples);
-		row[4] = number(run->thread);
-		row[5] = text(thread ? thread->name : "");
-		row[6] = number(run->depth);
-		row[7] = number(survey->runs[i].task);
-		row[8] = text(or_unnamed(survey->runs[i].label));
-		row[9] = number(!run->end_unknown);
+		row[0] = cell_number(run->end - run->start);
+		row[1] = cell_time_of(report, run->start);
+		row[2] = cell_number(run->cpu);
+		row[3] = cell_number(run->samples);
+		row[4] = cell_number(run->thread);
+		row[5] = cell_text(thread ? thread->name : "");
+		row[6] = cell_number(run->depth);
+		row[7] = cell_number(survey->runs[i].task);
+		row[8] = cell_text(or_unnamed(survey->runs[i].label));
+		row[9] = cell_number(!run->end_unknown);
 		if (where.function)
-			row[10] = text(where.function);
-		row[11] = place(where.file, where.line);
-		row[12] = number(run->asleep);
+			row[10] = cell_text(where.function);
+		row[11] = cell_place(where.file, where.line);
+		row[12] = cell_number(run->asleep);
 	}
 	return 0;
 }
@@ -465,12 +483,14 @@ int report_fill(const struct report *report, enum report_table which, struct tab
 	} tables[REPORT_TABLES] = {
 		[REPORT_ACTIVITIES] = {fill_activities, "running_ns"},
 		[REPORT_TASKS] = {fill_tasks, "duration_ns"},
+		[REPORT_INCOMPLETE] = {fill_incomplete, "age_ns"},
 		[REPORT_SITES] = {fill_sites, "tasks"},
 		[REPORT_STACKS] = {fill_stacks, "exclusive_ns"},
 		[REPORT_WAITS] = {fill_waits, "total_ns"},
 		[REPORT_FUNCTIONS] = {fill_functions, "exclusive_ns"},
 		[REPORT_THREADS] = {fill_threads, "busy_ns"},
 		[REPORT_RUNS] = {fill_runs, "duration_ns"},
+		[REPORT_LOOPS] = {report_fill_loops, "busy_ns"},
 	};
 	int r = tables[which].fill(report, table);
 

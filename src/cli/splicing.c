@@ -51,6 +51,15 @@ static struct splicing *splicing_free(struct splicing *splicing)
 
 DEFINE_FREEP(struct splicing, splicing_free)
 
+/* A follow_code. */
+static uint64_t code_of(void *reader, uint64_t site)
+{
+	const struct reader_site *found =
+		site <= UINT32_MAX ? reader_site(reader, (uint32_t)site) : NULL;
+
+	return found ? found->code : 0;
+}
+
 static int no_memory(struct diag *diag)
 {
 	return diag_set(diag, -ENOMEM, "out of memory");
@@ -403,6 +412,7 @@ int splicing_run(const struct splicing_plan *plan, struct splicing_result *ret, 
 	if (follow_new(&splicing->follow, splicing->options.anchors,
 		       reader_summary(splicing->reader)->session.keywords) < 0)
 		return no_memory(diag);
+	follow_set_code(splicing->follow, code_of, splicing->reader);
 	ret->file = plan->perf;
 	r = foreign_read(&splicing->foreign, plan->perf, splicing->reader,
 			 splicing->options.anchors, diag);

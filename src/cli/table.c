@@ -87,13 +87,20 @@ struct sorting {
 	int column;
 };
 
+/* What is no text is a number, and ends at the right. */
+static bool is_right(const struct table_column *column)
+{
+	return column->kind != TABLE_TEXT && column->kind != TABLE_WORD &&
+	       column->kind != TABLE_PLACE;
+}
+
 /* By one column: the first text, and the most of a number, but times and ids grow. */
 static int compare_by(const struct table *table, uint32_t column, uint32_t left, uint32_t right)
 {
 	const struct table_column *by = &table->columns[column];
 	const struct table_cell *one = cell_at(table, left, column);
 	const struct table_cell *two = cell_at(table, right, column);
-	bool text = by->kind == TABLE_TEXT || by->kind == TABLE_PLACE;
+	bool text = !is_right(by);
 	bool grows = text || by->kind == TABLE_TIME || by->kind == TABLE_ID;
 	int order = text ? strcmp(one->text ? one->text : "", two->text ? two->text : "") : 0;
 
@@ -184,6 +191,20 @@ static int put_in_tree(struct table *table, const uint32_t *sorted, const bool *
 	return 0;
 }
 
+/* Of what is shown. */
+static void find_absent(struct table *table)
+{
+	table->absent = 0;
+	for (uint32_t i = 0; i < table->column_count && i < 64; i++) {
+		bool any = table->columns[i].kind != TABLE_WORD;
+
+		for (uint32_t k = 0; k < table->shown && !any; k++)
+			any = cell_at(table, table->order[k], i)->known;
+		if (!any)
+			table->absent |= UINT64_C(1) << i;
+	}
+}
+
 int table_arrange(struct table *table, int column, const char *filter, uint32_t top)
 {
 	uint32_t count = table->row_count;
@@ -208,12 +229,9 @@ int table_arrange(struct table *table, int column, const char *filter, uint32_t 
 		table->left_out = table->shown - top;
 		table->shown = top;
 	}
+	if (r == 0)
+		find_absent(table);
 	return r;
-}
-
-static bool is_right(const struct table_column *column)
-{
-	return column->kind != TABLE_TEXT && column->kind != TABLE_PLACE;
 }
 
 /* What people see of a cell; texts of the trace are shown by say_text(). */
@@ -247,7 +265,7 @@ static const char *cell_text(const struct table_column *column, const struct tab
 		return cell->instead;
 	if (!cell->known || !cell->text || !cell->text[0])
 		return "-";
-	if (column->kind == TABLE_TEXT)
+	if (column->kind != TABLE_PLACE)
 		return cell->text;
 	if (cell->number)
 		snprintf(place, sizeof(place), "%s:%" PRIu64, cell->text, cell->number);
@@ -265,9 +283,11 @@ static int cell_width(const struct table_column *column, const struct table_cell
 	return cell->known ? say_width(number_text(column, cell).text) : 1;
 }
 
-static bool is_shown(const struct table_column *column)
+static bool is_shown(const struct table *table, uint32_t i)
 {
-	return column->title && column->kind != TABLE_STACK;
+	const struct table_column *column = &table->columns[i];
+
+	return column->title && column->kind != TABLE_STACK && !(i < 64 && table->absent >> i & 1);
 }
 
 /* The last text needs no end; others are cut there. */
@@ -278,7 +298,7 @@ static int find_widths(const struct table *table, int *widths)
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		const struct table_column *column = &table->columns[i];
 
-		if (!is_shown(column))
+		if (!is_shown(table, i))
 			continue;
 		last = (int)i;
 		widths[i] = say_width(column->title);
@@ -293,37 +313,48 @@ static int find_widths(const struct table *table, int *widths)
 		}
 	}
 	for (int i = 0; i < last; i++)
-		if (is_shown(&table->columns[i]) && !is_right(&table->columns[i]) &&
+		if (is_shown(table, (uint32_t)i) && !is_right(&table->columns[i]) &&
 		    widths[i] > TEXT_WIDTH_MOST)
 			widths[i] = TEXT_WIDTH_MOST;
 	return last;
 }
 
-/* At most `width` characters of a text; the cut is marked. Returns how many were put. */
+/* The bytes of the first character of a text, and how wide it is shown. */
+static size_t first_character(const char *text, int *ret_width)
+{
+	size_t length = utf8_length(text);
+	char one[5] = {0};
+
+	length = length ? length : 1;
+	memcpy(one, text, length);
+	*ret_width = say_width(one);
+	return length;
+}
+
+/*
+ * At most `width` characters of a text, of which the middle is left out: what tells two long names
+ * apart is as often at their end. Returns how many were put.
+ */
 static int put_cut(FILE *to, const char *text, int width)
 {
-	char cut[TEXT_WIDTH_MOST * 4 + 4];
-	size_t at = 0;
-	int taken = 0;
+	char head[TEXT_WIDTH_MOST * 4 + 4];
+	int left = say_width(text), taken = 0, one;
+	size_t at = 0, length;
 
-	if (say_width(text) <= width)
+	if (left <= width)
 		return say_text(to, text);
-	while (*text) {
-		size_t length = utf8_length(text);
-		char one[5] = {0};
-
-		memcpy(one, text, length ? length : 1);
-		if (taken + say_width(one) > width - 2 || at + 5 > sizeof(cut))
+	for (; *text; text += length, at += length, taken += one) {
+		length = first_character(text, &one);
+		if (taken + one > width - 2 - width / 3 || at + 5 > sizeof(head))
 			break;
-		taken += say_width(one);
-		memcpy(cut + at, text, length ? length : 1);
-		at += length ? length : 1;
-		text += length ? length : 1;
+		memcpy(head + at, text, length);
 	}
-	cut[at] = 0;
-	taken = say_text(to, cut);
+	head[at] = 0;
+	for (left -= taken; *text && left > width / 3; left -= one)
+		text += first_character(text, &one);
+	taken = say_text(to, head);
 	fputs("..", to);
-	return taken + 2;
+	return taken + 2 + say_text(to, text);
 }
 
 static void put_spaces(FILE *to, int count)
@@ -360,7 +391,7 @@ static void put_titles(const struct table *table, const int *widths, int last, F
 	for (int i = 0; i <= last; i++) {
 		const struct table_column *column = &table->columns[i];
 
-		if (!is_shown(column))
+		if (!is_shown(table, (uint32_t)i))
 			continue;
 		fputs(first ? "" : "  ", to);
 		first = false;
@@ -441,7 +472,7 @@ void table_print(const struct table *table, FILE *to)
 		bool first = true;
 
 		for (int i = 0; i <= last; i++) {
-			if (!is_shown(&table->columns[i]))
+			if (!is_shown(table, (uint32_t)i))
 				continue;
 			fputs(first ? "" : "  ", to);
 			first = false;
@@ -499,6 +530,7 @@ static void csv_cell(const struct table *table, const struct table_column *colum
 		return;
 	switch (column->kind) {
 	case TABLE_TEXT:
+	case TABLE_WORD:
 		csv_text(to, cell->text);
 		break;
 	case TABLE_PLACE:
@@ -550,6 +582,7 @@ static void json_cell(const struct table *table, const struct table_column *colu
 	}
 	switch (column->kind) {
 	case TABLE_TEXT:
+	case TABLE_WORD:
 		json_text(json, column->key, cell->text);
 		break;
 	case TABLE_PLACE:

@@ -11,6 +11,7 @@
 
 enum table_kind {
 	TABLE_TEXT,
+	TABLE_WORD, /* a text; not shown to people if no row has one */
 	TABLE_COUNT,
 	TABLE_ID,    /* a number without separators */
 	TABLE_SPAN,  /* ns */
@@ -48,6 +49,7 @@ struct table {
 	uint32_t *depths;
 	uint32_t shown;
 	uint32_t left_out; /* by `top` */
+	uint64_t absent;   /* a bit for each column of words that no row has, of the first 64 */
 	table_frames frames;
 	void *frames_data;
 	bool source; /* with the source line of each place, where the file is there */

@@ -274,6 +274,20 @@ bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid)
 	return syscall(SYS_tgkill, attachment->pid, tid, 0) == 0 || errno != ESRCH;
 }
 
+void attach_program(const struct attachment *attachment, char ret[256])
+{
+	char path[32];
+	ssize_t length;
+
+	memcpy(ret, attachment->control->program, 256);
+	ret[255] = '\0';
+	if (ret[0] || attachment->own)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/exe", attachment->pid);
+	length = readlink(path, ret, 255);
+	ret[length > 0 ? length : 0] = '\0';
+}
+
 void attach_remove(struct attachment *attachment)
 {
 	const char *name = strrchr(attachment->path, '/');

@@ -67,6 +67,9 @@ bool attach_is_alive(const struct attachment *attachment);
 /* Whether the thread `tid` of the program is still there; true where that cannot be known. */
 bool attach_thread_is_alive(const struct attachment *attachment, uint32_t tid);
 
+/* The path of the program's file, also of one that could not find it out itself; "": unknown. */
+void attach_program(const struct attachment *attachment, char ret[256]);
+
 /* Takes the name of a dead program's arena away. */
 void attach_remove(struct attachment *attachment);
 

@@ -15,8 +15,9 @@
 int catalogue_init(struct catalogue *catalogue, const char program[256])
 {
 	*catalogue = (struct catalogue){
-		.sites = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 4 * 3 - 16),
+		.sites = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 8 * 3 - 16),
 		.kinds = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 4),
+		.callbacks = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 8 * 3),
 		.ends = BUFFER_INIT(FORMAT_PAYLOAD_MAX / 2),
 	};
 	memcpy(catalogue->program, program, sizeof(catalogue->program));
@@ -29,6 +30,7 @@ void catalogue_fini(struct catalogue *catalogue)
 	free(catalogue->threads);
 	buffer_fini(&catalogue->sites);
 	buffer_fini(&catalogue->kinds);
+	buffer_fini(&catalogue->callbacks);
 	buffer_fini(&catalogue->ends);
 	*catalogue = (struct catalogue){0};
 }
@@ -63,28 +65,27 @@ int catalogue_add_thread(struct catalogue *catalogue, uint32_t thread, uint32_t 
 	return 0;
 }
 
-int catalogue_add_site(struct catalogue *catalogue, uint32_t id, uint32_t line, const char *name,
-		       const char *kind, const char *function, const char *file)
+int catalogue_add_site(struct catalogue *catalogue, const struct meta_site *site)
 {
-	struct buffer *sites = &catalogue->sites, *kinds = &catalogue->kinds;
-	size_t length = sites->length, kinds_length = kinds->length;
-	struct meta_site site = {.id = id,
-				 .line = line,
-				 .name = {name, strlen(name)},
-				 .function = {function, strlen(function)},
-				 .file = {file, strlen(file)}};
+	struct buffer *parts[] = {&catalogue->sites, &catalogue->kinds, &catalogue->callbacks};
+	size_t lengths[CATALOGUE_SITE_PARTS];
+	bool bad = false;
 
-	if (sites->bad || kinds->bad)
-		return 0;
-	meta_site_encode(sites, &site);
-	meta_text_encode(kinds, (struct meta_text){kind, strlen(kind)});
-	/* No room, or no memory: the site stays a number. */
-	if (sites->bad || kinds->bad) {
-		sites->length = length;
-		kinds->length = kinds_length;
-	} else {
-		catalogue->site_count++;
+	for (int i = 0; i < CATALOGUE_SITE_PARTS; i++) {
+		lengths[i] = parts[i]->length;
+		bad |= parts[i]->bad;
 	}
+	if (bad)
+		return 0;
+	meta_site_encode(&catalogue->sites, site);
+	meta_text_encode(&catalogue->kinds, site->kind);
+	meta_callback_encode(&catalogue->callbacks, site);
+	for (int i = 0; i < CATALOGUE_SITE_PARTS; i++)
+		bad |= parts[i]->bad;
+	/* No room, or no memory: the site stays a number. */
+	for (int i = 0; bad && i < CATALOGUE_SITE_PARTS; i++)
+		parts[i]->length = lengths[i];
+	catalogue->site_count += !bad;
 	return 0;
 }
 
@@ -140,18 +141,19 @@ bool catalogue_threads(struct catalogue *catalogue, struct buffer *payload, bool
 
 bool catalogue_sites(struct catalogue *catalogue, struct buffer *payload, bool all)
 {
-	size_t from = all ? 0 : catalogue->sites_told;
-	size_t kinds_from = all ? 0 : catalogue->kinds_told;
+	const struct buffer *parts[] = {&catalogue->sites, &catalogue->kinds,
+					&catalogue->callbacks};
 	uint32_t count = catalogue->site_count - (all ? 0 : catalogue->sites_told_count);
 
 	if (!count)
 		return false;
 	buffer_put_varint(payload, count);
-	buffer_put(payload, catalogue->sites.bytes + from, catalogue->sites.length - from);
-	buffer_put(payload, catalogue->kinds.bytes + kinds_from,
-		   catalogue->kinds.length - kinds_from);
-	catalogue->sites_told = catalogue->sites.length;
-	catalogue->kinds_told = catalogue->kinds.length;
+	for (int i = 0; i < CATALOGUE_SITE_PARTS; i++) {
+		size_t from = all ? 0 : catalogue->sites_told[i];
+
+		buffer_put(payload, parts[i]->bytes + from, parts[i]->length - from);
+		catalogue->sites_told[i] = parts[i]->length;
+	}
 	catalogue->sites_told_count = catalogue->site_count;
 	return true;
 }

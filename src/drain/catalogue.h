@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/meta.h"
 #include "util/buffer.h"
 
 struct catalogue_thread {
@@ -16,15 +17,17 @@ struct catalogue_thread {
 	char name[24];
 };
 
+#define CATALOGUE_SITE_PARTS 3
+
 struct catalogue {
 	struct catalogue_thread *threads;
 	uint32_t thread_count;
 	uint32_t thread_capacity;
-	struct buffer sites; /* encoded, one after the other */
-	struct buffer kinds; /* of the same sites */
+	struct buffer sites;     /* encoded, one after the other */
+	struct buffer kinds;     /* of the same sites */
+	struct buffer callbacks; /* what they are of those */
 	uint32_t site_count;
-	size_t sites_told; /* bytes of `sites` and `kinds`, and how many they are */
-	size_t kinds_told;
+	size_t sites_told[CATALOGUE_SITE_PARTS]; /* bytes of these three, and how many they are */
 	uint32_t sites_told_count;
 	struct buffer ends; /* encoded */
 	uint32_t end_count;
@@ -38,8 +41,7 @@ void catalogue_fini(struct catalogue *catalogue);
 
 int catalogue_add_thread(struct catalogue *catalogue, uint32_t thread, uint32_t tid,
 			 const char *name, bool ended);
-int catalogue_add_site(struct catalogue *catalogue, uint32_t id, uint32_t line, const char *name,
-		       const char *kind, const char *function, const char *file);
+int catalogue_add_site(struct catalogue *catalogue, const struct meta_site *site);
 /* A stream is over; past some thousands they are not listed any more. */
 void catalogue_add_end(struct catalogue *catalogue, uint32_t thread, bool aside, uint64_t number);
 

@@ -18,11 +18,11 @@ struct census {
 	uint32_t end;
 	uint64_t told;   /* tasks */
 	uint64_t silent; /* of those, chains that could not be read, though they have one */
-	int error;       /* why the program's memory cannot be read; 0 if it can */
 	/* Called before its first event: gives the stream its number, and tells of it. */
 	int (*introduce)(void *data, struct stream *stream);
 	void *data;
-	struct census_batch *batch;
+	int error; /* why the program's memory cannot be read; 0 if it can */
+	struct heads *batch;
 };
 
 /* Begins one, over the tasks that there are by now. Returns -ENOMEM. */

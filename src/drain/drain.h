@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "drain/attach.h"
+#include "drain/sites.h"
 #include "drain/stream.h"
 #include "util/diag.h"
 
@@ -28,9 +29,7 @@ struct drain_options {
 struct drain_sink {
 	/* A thread was seen for the first time, or `ended`. */
 	int (*thread)(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended);
-	/* A site's texts, ended by NULs, borrowed for the call. */
-	int (*site)(void *data, uint32_t id, uint32_t line, const char *name, const char *kind,
-		    const char *function, const char *file);
+	sites_visit site;
 	stream_sink event;
 	stream_soon soon; /* or NULL */
 	/* No more events will come of this stream; `stream->user` is to be let go. */

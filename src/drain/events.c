@@ -276,19 +276,26 @@ static const struct unweave_frame *lone_chain(struct stream_shop *shop, const st
 	return push_frames(shop, NULL, &frames);
 }
 
+/* The ends of runs without a time of their own. */
+static bool is_untimed(uint32_t kind)
+{
+	return kind == RECORD_LEAVE || (kind >= RECORD_END && kind <= RECORD_END_CANCELLED);
+}
+
 /* A run that ended without reading the clock: it ended when the next record says. */
 static int flush_leave(struct stream *stream, struct stream_shop *shop, uint64_t ticks,
 		       uint16_t flags)
 {
-	struct unweave_event event = {.kind = UNWEAVE_EVENT_SUSPEND,
+	struct unweave_event event = {.kind = stream->leaving,
 				      .flags = flags,
 				      .time = ticks,
 				      .task = stream->left,
+				      .value = stream->left_status,
 				      .stack = stream->left_stack};
 
 	if (!stream->leaving)
 		return 0;
-	stream->leaving = false;
+	stream->leaving = 0;
 	return send(stream, shop, &event);
 }
 
@@ -434,6 +441,16 @@ static void decode_marker(struct stream *stream, struct stream_shop *shop,
 	case RECORD_IDLE:
 		fill(event, UNWEAVE_EVENT_IDLE, 0);
 		break;
+	case RECORD_WAIT:
+		fill(event, UNWEAVE_EVENT_IDLE, record->fields[0]);
+		break;
+	case RECORD_WOKE:
+		fill(event, UNWEAVE_EVENT_WOKE, record->fields[0]);
+		break;
+	case RECORD_DUE:
+		fill(event, UNWEAVE_EVENT_DUE, 0);
+		event->value = record->fields[0];
+		break;
 	case RECORD_RESET:
 		fill(event, UNWEAVE_EVENT_RESET, 0);
 		event->value = record->fields[0] & RECORD_RESET_WHY;
@@ -460,10 +477,18 @@ static int decode_leave(struct stream *stream, struct stream_shop *shop,
 	/* Two in a row: the first one can only have ended when the second began to wait. */
 	int r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
 
-	stream->leaving = true;
 	stream->left = innermost(stream);
-	stream->left_stack =
-		chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
+	stream->left_status = 0;
+	stream->left_stack = NULL;
+	if (record->kind == RECORD_LEAVE) {
+		stream->leaving = UNWEAVE_EVENT_SUSPEND;
+		stream->left_stack =
+			chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
+	} else {
+		stream->leaving = UNWEAVE_EVENT_COMPLETE;
+		stream->left_status = (uint8_t)(record->kind - RECORD_END);
+		chains_remove(&shop->chains, stream->left);
+	}
 	pop(stream, stream->left);
 	return r;
 }
@@ -474,7 +499,7 @@ static int decode(struct stream *stream, struct stream_shop *shop, const struct 
 	char text[RECORD_NAME_MAX + 1];
 	int r;
 
-	if (record->kind == RECORD_LEAVE)
+	if (is_untimed(record->kind))
 		return decode_leave(stream, shop, record);
 	r = flush_leave(stream, shop, record->ticks, 0);
 	if (r < 0)
@@ -539,7 +564,7 @@ static uint32_t parse_batch(struct record *batch, const struct stream *stream,
  */
 static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
 {
-	if (kind == RECORD_LEAVE)
+	if (is_untimed(kind))
 		return 0;
 	return ticks < stream->words->copied ? ticks : stream->words->copied;
 }

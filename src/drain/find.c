@@ -212,10 +212,13 @@ static bool is_its_own(struct attachment *attachment, uint32_t pid)
 	uint64_t namespace = attachment->control->pid_namespace;
 	char process[16];
 
+	snprintf(process, sizeof(process), "%u", pid);
+	/* In a chroot without /proc it could not find out itself. */
+	if (!namespace)
+	namespace = namespace_of(process);
 	attachment->foreign = namespace != namespace_of("self");
 	if (!attachment->foreign)
 		return attachment->pid == pid;
-	snprintf(process, sizeof(process), "%u", pid);
 	return attachment->pid == inner_pid(pid) && namespace == namespace_of(process);
 }
 
@@ -268,8 +271,8 @@ static int say_why_not(uint32_t pid, const struct stat *st, int error, struct di
 		 "process %u has no arena: it does not carry libunweave, or called no hook", pid);
 	return diag_hint(
 		diag, -ENOENT,
-		"link it with libunweave, or start it with LD_PRELOAD=libunweave.so or by "
-		"`unweave record -- COMMAND`; `unweave_status()` in the program says more");
+		"link it with libunweave; or start it by `unweave record -- COMMAND`, which has "
+		"adapters for libuv, libevent and GLib");
 }
 
 int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag)
@@ -354,6 +357,32 @@ int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid)
 		if (attach_file(ret, fd, kept, folder, entry->d_name, NULL) == 0 && claim(ret) == 0)
 			return 0;
 	}
+	return -ENOENT;
+}
+
+int find_begun(struct attachment *ret, uint32_t recorder, uint32_t pid, uint32_t uid)
+{
+	struct search left = {.uid = uid, .pid = pid};
+	struct attachment attachment;
+	char proc[32];
+	int r;
+
+	snprintf(proc, sizeof(proc), "/proc/%u", pid);
+	if (access(proc, F_OK) == 0) {
+		r = find_pid(&attachment, pid, NULL);
+		/* It says so shortly before its arena is whole. */
+		if (r < 0)
+			return r == -ENOENT || r == -EBADMSG ? -EAGAIN : r;
+	} else {
+		r = search_file(&attachment, &left, NULL);
+		if (r < 0)
+			return r;
+	}
+	if (atomic_load(&attachment.control->armed) == recorder) {
+		*ret = attachment;
+		return claim(ret);
+	}
+	attach_fini(&attachment);
 	return -ENOENT;
 }
 

@@ -20,6 +20,12 @@ int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
 int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid);
 
 /*
+ * The same for a process that has said that it began, wherever its arena is; `uid`
+ * counts if it has ended since. -EAGAIN if that is to be tried again.
+ */
+int find_begun(struct attachment *ret, uint32_t recorder, uint32_t pid, uint32_t uid);
+
+/*
  * Removes arenas of ours whose processes are no more, if nobody was to record
  * them: those that leave by _exit() cannot do so themselves.
  */

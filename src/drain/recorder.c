@@ -140,12 +140,11 @@ static int on_thread(void *data, uint32_t thread, uint32_t tid, const char *name
 	return catalogue_add_thread(&recorder->catalogue, thread, tid, name, ended);
 }
 
-static int on_site(void *data, uint32_t id, uint32_t line, const char *name, const char *kind,
-		   const char *function, const char *file)
+static int on_site(void *data, const struct meta_site *site)
 {
 	struct recorder *recorder = data;
 
-	return catalogue_add_site(&recorder->catalogue, id, line, name, kind, function, file);
+	return catalogue_add_site(&recorder->catalogue, site);
 }
 
 /* The arena learns what is being written, and what has been: see settle_pending(). */
@@ -370,6 +369,7 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 				  .soon = on_soon,
 				  .end = on_end,
 				  .data = recorder};
+	char program[256];
 	int r;
 
 	if (!recorder)
@@ -387,7 +387,8 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 		if (r < 0)
 			return r;
 	}
-	r = catalogue_init(&recorder->catalogue, attachment->control->program);
+	attach_program(attachment, program);
+	r = catalogue_init(&recorder->catalogue, program);
 	if (r < 0)
 		return r;
 	describe_session(recorder, options, recorder->catalogue.program);

@@ -5,29 +5,33 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SITE_BYTES_MAX 1040u
+#define SITE_BYTES_MAX 1064u
 
-/* A site, copied out of the arena, and its four texts in the copy. */
+/* A site, copied out of the arena, and its texts in the copy. */
 struct site_copy {
-	uint32_t id;
-	uint32_t line;
-	const char *texts[4];
+	struct meta_site site;
 	char bytes[SITE_BYTES_MAX + 1];
 };
 
 static bool copy_site(struct site_copy *copy, const struct arena_site *site, uint32_t bytes)
 {
 	uint32_t length = bytes - (uint32_t)sizeof(*site);
+	struct meta_text *texts[] = {&copy->site.name, &copy->site.kind, &copy->site.function,
+				     &copy->site.file};
 	char *at = copy->bytes;
 
-	copy->id = site->id;
-	copy->line = site->line;
+	copy->site = (struct meta_site){.id = site->id,
+					.line = site->line,
+					.flags = site->flags,
+					.code = site->code,
+					.place = site->place,
+					.under = site->under};
 	memcpy(copy->bytes, site + 1, length);
 	copy->bytes[length] = '\0';
 	for (int i = 0; i < 4; i++) {
 		if (at > copy->bytes + length)
 			return false;
-		copy->texts[i] = at;
+		*texts[i] = (struct meta_text){at, strlen(at)};
 		at += strlen(at) + 1;
 	}
 	return true;
@@ -50,8 +54,7 @@ int sites_tell(const struct attachment *attachment, uint32_t *seen, sites_visit 
 		*seen += bytes;
 		if (!copy_site(&copy, site, bytes))
 			continue;
-		r = visit(data, copy.id, copy.line, copy.texts[0], copy.texts[1], copy.texts[2],
-			  copy.texts[3]);
+		r = visit(data, &copy.site);
 		if (r < 0)
 			return r;
 	}

@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 #include "drain/attach.h"
+#include "trace/meta.h"
 
-typedef int (*sites_visit)(void *data, uint32_t id, uint32_t line, const char *name,
-			   const char *kind, const char *function, const char *file);
+/* Borrowed for the call. */
+typedef int (*sites_visit)(void *data, const struct meta_site *site);
 
 /* Tells those after the first `*seen` bytes, and moves `*seen`. Stops at one that is not whole. */
 int sites_tell(const struct attachment *attachment, uint32_t *seen, sites_visit visit, void *data);

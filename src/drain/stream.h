@@ -63,9 +63,11 @@ struct stream {
 	uint32_t thread; /* number within the process */
 	bool gated;      /* drops what an earlier session left, up to the reset of this one */
 	bool nest_known;
-	uint8_t told;  /* RECORD_RESET_*_STACKS of the last reset */
-	bool leaving;  /* a run has ended, and waits for the next record to say when */
-	uint64_t left; /* its task */
+	uint8_t told;    /* RECORD_RESET_*_STACKS of the last reset */
+	uint8_t leaving; /* the kind of the event with which a run has ended, when the next record
+			    says; 0: there is none */
+	uint8_t left_status; /* of a COMPLETE */
+	uint64_t left;       /* its task */
 	const struct unweave_frame *left_stack;
 	uint64_t number;   /* of the next record to take */
 	uint64_t orphaned; /* records from there on that a recorder took with it when it died */

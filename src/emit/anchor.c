@@ -23,8 +23,12 @@
 		       aligned(UNWEAVE_ANCHOR_BYTES)))
 #endif
 
+/* The first one is called by its name, too. */
+#define anchor_0 emit_first_anchor
+
 #define ANCHOR(n)                                                                                  \
-	static ALONE int anchor_##n(struct unweave_link *link, void *context, unweave_go go)       \
+	int anchor_##n(struct unweave_link *link, void *context, unweave_go go);                   \
+	ALONE int anchor_##n(struct unweave_link *link, void *context, unweave_go go)              \
 	{                                                                                          \
 		int result = go(link, context);                                                    \
                                                                                                    \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/arm.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include "arena/board.h"
 #include "arena/where.h"
 #include "emit/emit.h"
+#include "emit/place.h"
 #include "emit/text.h"
 
 /* Of a process that was not asked for: there may be many. Its recorder gives it the rest. */
@@ -25,6 +28,14 @@ struct order {
 	uint64_t fd;       /* of its board */
 	uint64_t cookie;   /* of the board; 0: there is none */
 };
+
+/* As it was when the process began; a child of fork() has it from its parent. */
+static struct {
+	bool known;
+	struct order order;
+	struct arena_board *board; /* NULL: there is none */
+	uint64_t namespace;        /* in which the recorder has the number that the order says */
+} prepared;
 
 static uint64_t next_number(const char **text)
 {
@@ -82,6 +93,16 @@ static struct arena_board *open_board(const struct order *order)
 	return NULL;
 }
 
+bool arm_prepare(void)
+{
+	if (prepared.known || !read_order(&prepared.order))
+		return prepared.known;
+	prepared.board = open_board(&prepared.order);
+	prepared.namespace = place_namespace();
+	prepared.known = true;
+	return true;
+}
+
 static bool take_room(struct arena_board *board)
 {
 	uint32_t room = atomic_load(&board->room);
@@ -115,6 +136,13 @@ static bool begin_as_ordered(struct arena_control *control, const struct order *
 	return true;
 }
 
+static void sign_in(struct arena_board *board)
+{
+	uint32_t place = atomic_fetch_add(&board->begun, 1) % ARENA_BOARD_NAMES;
+
+	atomic_store(&board->names[place], (uint64_t)geteuid() << 32 | (uint32_t)getpid());
+}
+
 /* The process that was started begins in any case. */
 static void join_board(struct arena_control *control, const struct order *order,
 		       struct arena_board *board)
@@ -125,23 +153,27 @@ static void join_board(struct arena_control *control, const struct order *order,
 		return;
 	if (begin_as_ordered(control, order,
 			     own || order->chunks < CHILD_CHUNKS ? order->chunks : CHILD_CHUNKS))
-		atomic_fetch_add(&board->begun, 1);
+		sign_in(board);
 	else if (!own)
 		atomic_fetch_add(&board->refused, 1);
 }
 
+/* One that was killed left its board as it was. False where that cannot be known. */
+static bool is_recorder_gone(void)
+{
+	return prepared.order.recorder && kill((pid_t)prepared.order.recorder, 0) < 0 &&
+	       errno == ESRCH && place_namespace() == prepared.namespace;
+}
+
 void arm_begin(struct arena_control *control)
 {
-	struct arena_board *board;
-	struct order order;
+	const struct order *order = &prepared.order;
 
-	if (!read_order(&order))
+	if (!arm_prepare() || is_recorder_gone())
 		return;
-	board = open_board(&order);
-	if (board) {
-		join_board(control, &order, board);
-		munmap(board, sizeof(*board));
-	} else if (order.pid == (uint64_t)getpid()) {
-		begin_as_ordered(control, &order, order.chunks);
-	}
+	/* A recorder that has had enough takes its cookie away. */
+	if (prepared.board && prepared.board->cookie == order->cookie)
+		join_board(control, order, prepared.board);
+	else if (order->pid == (uint64_t)getpid())
+		begin_as_ordered(control, order, order->chunks);
 }

@@ -15,6 +15,8 @@
 
 #include "arena/where.h"
 #include "emit/arm.h"
+#include "emit/guest.h"
+#include "emit/mapped.h"
 #include "emit/place.h"
 #include "emit/sampler.h"
 #include "emit/table.h"
@@ -94,6 +96,8 @@ void emit_child(void)
 	/* What another thread was still making is not fit to inherit from. */
 	if (atomic_load(&stage) == BORN)
 		take_over(emit_process.control);
+	else
+		emit_adapters_forget();
 	if (emit_process.threads)
 		munmap(emit_process.threads, ARENA_LINES * sizeof(struct emit_thread) + 4096);
 	place_forget();
@@ -186,6 +190,8 @@ static void fill_control(struct arena_control *control, const struct place *plac
 	emit_table_init();
 	sampler_install(control);
 	arm_begin(control);
+	if (atomic_load(&control->armed))
+		mapped_tell(control);
 	/* Pairs with the acquire of whoever attaches: all of the above is there. */
 	atomic_store_explicit(&control->magic, ARENA_MAGIC, memory_order_release);
 }
@@ -262,10 +268,19 @@ bool emit_birth(void)
 	__atomic_store_n(&unweave_priv_config, born ? &emit_process.control->config.hot : &never,
 			 __ATOMIC_RELEASE);
 	atomic_store(&stage, born ? BORN : STILLBORN);
-	if (born)
+	if (born) {
 		move_early_orphans();
+		emit_adapters_tell();
+	}
 	pthread_setcancelstate(cancelling, NULL);
 	return born;
+}
+
+bool emit_is_unborn(void)
+{
+	int now = atomic_load(&stage);
+
+	return now == UNBORN || (now == BORN && !*emit_process.alive);
 }
 
 bool emit_await_birth(void)
@@ -283,13 +298,19 @@ const char *unweave_status(void)
 	return status;
 }
 
-/* A program that is to record from its first hook on is ready before it has a second thread. */
+/*
+ * A program that is to record from its first hook on is ready before it has a
+ * second thread; but one that has this library from an adapter may never call one.
+ */
 __attribute__((constructor(101))) static void begin_of_process(void)
 {
 	int error = errno;
 
-	if (secure_getenv(ARENA_ARM_VARIABLE))
-		emit_birth();
+	if (arm_prepare()) {
+		place_remember();
+		if (!guest_is_uncalled())
+			emit_birth();
+	}
 	errno = error;
 }
 

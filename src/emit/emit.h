@@ -158,6 +158,12 @@ static inline uint64_t emit_innermost(const struct unweave_priv_nest *nest)
 bool emit_birth(void);
 /* The same for who must know: waits until the other thread is done. Not for hooks. */
 bool emit_await_birth(void);
+/* Whether nobody has asked for one here yet, as in a child; so there are no tasks, either. */
+bool emit_is_unborn(void);
+
+/* Tells the arena of adapters that were there before it; and has the next one told anew. */
+void emit_adapters_tell(void);
+void emit_adapters_forget(void);
 
 /* Counts an event of a thread that has no line. */
 void emit_orphan(void);
@@ -185,6 +191,9 @@ bool emit_task_is_over(uint64_t task);
 
 /* Gives `site` its id, and its text to the arena; 0 if there is no room left. */
 uint32_t emit_site(struct unweave_site *site);
+struct cause_key;
+/* The same for one of callbacks, which nobody else can see yet. */
+void emit_site_of_callbacks(struct unweave_site *site, const struct cause_key *key);
 
 /*
  * Goes on in a new chunk, by the session's policy, and repeats the thread's
@@ -216,6 +225,16 @@ void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
 /* The same for a new task; returns its id. `frames` may be NULL. */
 uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, uint64_t parent,
 			 const struct emit_frames *frames);
+
+/* A new task that runs at once, at the cost of one event. 0: this is not the usual case. */
+uint64_t emit_new_running(struct emit_thread *self, uint64_t gate, uint32_t site, uint64_t parent);
+
+/*
+ * The innermost run's task is done, at the time of the thread's next event. False:
+ * this is not the usual case, and nothing was done.
+ */
+bool emit_end_later(struct emit_thread *self, uint64_t gate, uint64_t task,
+		    enum unweave_status status);
 
 /* Brings the calling thread up to date with the config, unless it is inside a hook. */
 void emit_refresh(void);

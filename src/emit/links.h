@@ -12,6 +12,8 @@
 typedef int (*emit_anchor)(struct unweave_link *link, void *context, unweave_go go);
 
 extern const emit_anchor emit_anchors[UNWEAVE_ANCHORS];
+/* The first of them, for runs of one function. */
+int emit_first_anchor(struct unweave_link *link, void *context, unweave_go go);
 
 /*
  * For the functions that call anchors, which are on the stack while what they call

@@ -29,6 +29,9 @@ _Atomic uint32_t place_chunks_wanted;
 /* The file's name and its directory, to take it away again. */
 static char file_path[256];
 
+/* Where directories are, if that was said when the process began; empty: see the environment. */
+static char remembered[sizeof(((struct place *)NULL)->path) - 64];
+
 /* The memfd, if that is what there is, and what it was opened on. */
 static int memfd = -1;
 static struct stat memfd_stat;
@@ -156,7 +159,7 @@ static bool map_file(struct place *place, int fd, const char *where)
 /* Opens BASE/unweave-UID, made if need be: ours alone, on tmpfs, no link. -1 with a note. */
 static int open_directory(struct place *place)
 {
-	const char *base = secure_getenv(ARENA_BASE_VARIABLE);
+	const char *base = remembered[0] ? remembered : secure_getenv(ARENA_BASE_VARIABLE);
 	struct text path = text_in(place->path, sizeof(place->path));
 	struct statfs fs;
 	struct stat st;
@@ -385,6 +388,14 @@ static uint32_t tasks_allowed(void)
 	while (tasks < wanted && tasks < TABLE_MOST)
 		tasks *= 2;
 	return tasks;
+}
+
+void place_remember(void)
+{
+	const char *base = secure_getenv(ARENA_BASE_VARIABLE);
+
+	if (base && strlen(base) < sizeof(remembered))
+		memcpy(remembered, base, strlen(base) + 1);
 }
 
 bool place_find(struct place *ret)

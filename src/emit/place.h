@@ -30,6 +30,8 @@ static inline uint64_t place_tasks_at(const struct place *place)
 	return ARENA_POOL_AT + (uint64_t)place->chunks * ARENA_CHUNK_BYTES;
 }
 
+/* Keeps where arenas are to be, for a program that empties its environment before it has one. */
+void place_remember(void);
 /* False if there is no memory to be had; `ret->note` says why in any case. */
 bool place_find(struct place *ret);
 /* Gives it back. */

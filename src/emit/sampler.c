@@ -138,6 +138,8 @@ static uint32_t site_of(uint64_t task)
 	const struct emit_thread *self = emit_self();
 	const struct arena_task *slot;
 
+	if (task & TABLE_LIGHT)
+		return table_light_site(task);
 	if (table_index(task) >= self->ready)
 		return 0;
 	slot = table_slot(self, task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sites: told to the arena at their first use, once, without a lock. */
-#include "emit/emit.h"
+#include "emit/cause.h"
 
 #define SITE_TEXT_MAX 255 /* of each of its four texts */
 
@@ -33,15 +33,13 @@ static struct arena_site *reserve(uint32_t bytes)
 	return (struct arena_site *)(arena_names(control) + used);
 }
 
-uint32_t emit_site(struct unweave_site *site)
+/* Tells the arena of a site; returns its id. `key` is NULL but for callbacks. */
+static uint32_t tell(const struct unweave_site *site, const struct cause_key *key)
 {
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 	struct arena_site *entry;
 	uint32_t bytes;
 	char *at;
 
-	if (id)
-		return id;
 	bytes = (uint32_t)sizeof(*entry) + text_length(site->name) + text_length(site->kind) +
 		text_length(site->function) + text_length(site->file) + 4;
 	bytes = (bytes + 7) & ~7u;
@@ -50,16 +48,37 @@ uint32_t emit_site(struct unweave_site *site)
 		atomic_fetch_add(&emit_process.control->names_lost, 1);
 		return 0;
 	}
-	/* Two threads may both come here for one site: it is told twice, under two ids. */
-	id = 1 + atomic_fetch_add(&emit_process.control->next_site, 1);
-	entry->id = id;
+	entry->id = 1 + atomic_fetch_add(&emit_process.control->next_site, 1);
 	entry->line = site->line;
+	if (key) {
+		entry->flags = (uint8_t)key->how;
+		entry->code = (uintptr_t)key->code;
+		entry->place = (uintptr_t)key->place;
+		entry->under = cause_under(key);
+	}
 	at = put_text((char *)(entry + 1), site->name);
 	at = put_text(at, site->kind);
 	at = put_text(at, site->function);
 	put_text(at, site->file);
 	/* Pairs with the acquire in the drain: the texts, before the size that shows them. */
 	atomic_store_explicit(&entry->bytes, bytes, memory_order_release);
-	__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+	return entry->id;
+}
+
+uint32_t emit_site(struct unweave_site *site)
+{
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+
+	if (id)
+		return id;
+	/* Two threads may both come here for one site: it is told twice, under two ids. */
+	id = tell(site, NULL);
+	if (id)
+		__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
 	return id;
+}
+
+void emit_site_of_callbacks(struct unweave_site *site, const struct cause_key *key)
+{
+	site->id = tell(site, key);
 }

@@ -279,6 +279,9 @@ void emit_slowly(const struct emit_request *request)
 	struct emit_thread *self;
 	uint64_t gate;
 
+	/* A task of the parent's, which tidies up between fork() and exec(): not worth an arena. */
+	if (is_completion(request->kind) && emit_is_unborn())
+		return;
 	self = enter(&gate, &inside);
 	if (self) {
 		proceed(self, request, gate);

@@ -6,24 +6,39 @@
 #include "unweave/link.h"
 
 #define LIBRARY "libunweave.so"
+#define ADAPTER "libunweave-" /* libunweave-uv.so and so on */
 
-static bool is_library(const struct meta_text *path)
+/* Whether the name of a file begins so. */
+static bool is_named(const struct meta_text *path, const char *begin)
 {
 	size_t name = path->length;
 
 	while (name && path->bytes[name - 1] != '/')
 		name--;
-	return path->length - name >= strlen(LIBRARY) &&
-	       memcmp(path->bytes + name, LIBRARY, strlen(LIBRARY)) == 0;
+	return path->length - name >= strlen(begin) &&
+	       memcmp(path->bytes + name, begin, strlen(begin)) == 0;
+}
+
+/* A file may tell a module again. */
+static void add_adapter(struct splice_options *options, struct splice_anchors range)
+{
+	for (uint32_t i = 0; i < options->adapter_count; i++)
+		if (options->adapters[i].start == range.start)
+			return;
+	if (options->adapter_count < SPLICE_ADAPTERS_MAX)
+		options->adapters[options->adapter_count++] = range;
 }
 
 static int find_library(void *data, const struct meta_module *module)
 {
 	struct splice_options *options = data;
+	struct splice_anchors range = {module->start, module->end};
 
 	if (module->start <= options->anchors.start && options->anchors.end <= module->end &&
-	    is_library(&module->path))
-		options->plumbing = (struct splice_anchors){module->start, module->end};
+	    is_named(&module->path, LIBRARY))
+		options->plumbing = range;
+	if (is_named(&module->path, ADAPTER))
+		add_adapter(options, range);
 	return 0;
 }
 

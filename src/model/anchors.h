@@ -8,7 +8,7 @@
 
 /*
  * Where the anchors are, and the code around them: all of the library if it was a
- * file of its own, else what calls them. Zeros where the trace does not say.
+ * file of its own, else what calls them; and the adapters. Zeros where the trace does not say.
  */
 struct splice_options anchors_options(const struct reader *reader);
 

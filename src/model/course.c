@@ -4,161 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Whether any of it lies in the window. */
-static bool is_inside(const struct model *model, uint64_t start, uint64_t end)
-{
-	return end > model->from || (end == model->from && start == end);
-}
-
-static uint64_t cut(const struct model *model, uint64_t time)
-{
-	return time < model->from ? model->from : time;
-}
-
-/* The state machine that a task is of becomes one as it begins to wait. */
-static bool is_machine(const struct live_task *task)
-{
-	return task->told.id & 1;
-}
-
-static int tell_wait(struct model *model, struct live_task *task, struct model_wait *wait)
-{
-	struct model_totals *totals = &model->totals;
-	uint64_t woken = wait->woken ? wait->woken : wait->end;
-
-	task->told.pending += woken - wait->start;
-	task->told.queued += wait->end - woken;
-	totals->pending += woken - wait->start;
-	totals->queued += wait->end - woken;
-	totals->waits++;
-	return model->sink->wait ? model->sink->wait(model->sink->data, wait) : 0;
-}
-
-static int end_wait(struct model *model, struct live_task *task, uint64_t end, bool end_unknown)
-{
-	struct model_wait wait = {
-		.task = &task->told,
-		.start = cut(model, task->since),
-		.woken = task->woken,
-		.end = end,
-		.waker = task->waker,
-		.source = task->source,
-		.thread = task->wake_thread,
-		.stack = task->stack,
-		.first = task->first,
-		.begin_unknown = task->begin_unknown || task->since < model->from,
-		.end_unknown = end_unknown,
-	};
-
-	if (task->state != LIVE_WAITS)
-		return 0;
-	task->state = LIVE_UNKNOWN;
-	/* Nothing is known but that it did not wait any more. */
-	if (task->begin_unknown && task->since == end)
-		return 0;
-	if (!is_inside(model, task->since, end))
-		return 0;
-	/* It was created to run. */
-	if (wait.first && !wait.woken && !is_machine(task)) {
-		wait.woken = task->since;
-		wait.waker = task->told.parent;
-		wait.source = UNWEAVE_SOURCE_TASK;
-	}
-	if (wait.woken)
-		wait.woken = cut(model, wait.woken);
-	return tell_wait(model, task, &wait);
-}
-
-static void start_wait(struct live_task *task, uint64_t time, uint32_t stack)
-{
-	task->state = LIVE_WAITS;
-	task->since = time;
-	task->stack = stack;
-	task->first = false;
-	task->begin_unknown = false;
-	task->woken = task->woken_early ? time : 0;
-	if (!task->woken_early) {
-		task->waker = 0;
-		task->source = 0;
-		task->wake_thread = 0;
-	}
-	task->woken_early = false;
-}
-
-/* Takes a run out of its nest and tells it. What the task does then is not said. */
-static int end_run(struct model *model, struct lane *lane, struct lane_run *at, uint64_t end,
-		   bool end_unknown)
-{
-	struct lane_run run = *at;
-	struct live_task *task = run.task;
-	struct model_run told = {
-		.depth = (uint32_t)(at - lane->nest),
-		.thread = lane->thread,
-		.start = cut(model, run.start),
-		.end = end < run.start ? run.start : end,
-		.inner = run.inner,
-		.cpu = run.cpu,
-		.asleep = run.asleep,
-		.samples = run.samples,
-		.hottest = run.hottest,
-		.begin_unknown = run.begin_unknown || run.start < model->from,
-		.end_unknown = end_unknown,
-	};
-	uint64_t length = told.end - told.start;
-
-	lane_remove(lane, at);
-	if (!task)
-		return 0;
-	if (--task->open == 0)
-		task->state = LIVE_UNKNOWN;
-	if (!is_inside(model, run.start, told.end))
-		return 0;
-	if (told.depth)
-		lane->nest[told.depth - 1].inner += length;
-	if (!task->open)
-		task->told.busy += length;
-	task->told.runs++;
-	model->totals.runs++;
-	model->totals.busy += length > run.inner ? length - run.inner : 0;
-	told.task = &task->told;
-	told.stack = task->told.stack;
-	told.last = task->ending;
-	return model->sink->run ? model->sink->run(model->sink->data, &told) : 0;
-}
-
-/* Ends runs from the innermost on, until `left` are left. */
-static int end_runs(struct model *model, struct lane *lane, uint32_t left, uint64_t end)
-{
-	while (lane->depth > left) {
-		int r = end_run(model, lane, &lane->nest[lane->depth - 1], end, true);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* Ends the runs that a task has anywhere; its nests still have a place for each. */
-static int end_runs_of(struct model *model, struct live_task *task, uint64_t end, bool keep_place)
-{
-	while (task->open) {
-		struct lane *lane = &model->lanes[task->lane];
-		uint32_t at = lane->depth - 1;
-		struct lane_run place;
-		int r;
-
-		/* There are as many as `open` says. */
-		while (lane->nest[at].task != task)
-			at--;
-		place = lane->nest[at];
-		r = end_run(model, lane, &lane->nest[at], end, false);
-		if (r < 0)
-			return r;
-		if (keep_place && lane_insert(lane, at, place.id) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
+#include "model/course_parts.h"
 
 static int tell_created(struct model *model, struct live_task *task)
 {
@@ -192,14 +38,18 @@ int course_task(struct model *model, uint64_t id, uint64_t time, struct live_tas
 /* It is over, or the trace is. */
 static int end_task(struct model *model, struct live_task *task, uint64_t time, enum model_end end)
 {
-	int r = end_wait(model, task, time, end == MODEL_INCOMPLETE);
+	bool inside = course_is_inside(model, task->told.created, time);
+	int r = course_end_wait(model, task, time, end == MODEL_INCOMPLETE);
 
-	if (r < 0)
-		return r;
 	task->told.ended = time;
 	task->told.end = end;
 	task->told.uncertain = task->losses != model->losses;
-	if (is_inside(model, task->told.created, time)) {
+	if (r == 0 && inside && task->role & UNWEAVE_SITE_LOOP)
+		r = course_tell_loop(model, task, time);
+	/* It stays, so that the sink is told at least that it is dropped. */
+	if (r < 0)
+		return r;
+	if (inside) {
 		model->totals.tasks++;
 		model->totals.completed += end != MODEL_INCOMPLETE;
 		if (model->sink->task)
@@ -209,59 +59,6 @@ static int end_task(struct model *model, struct live_task *task, uint64_t time, 
 	}
 	live_end(&model->live, task);
 	return r;
-}
-
-static int begin_run(struct model *model, struct lane *lane, const struct unweave_event *event,
-		     uint32_t stack, bool begin_unknown)
-{
-	struct live_task *task = NULL;
-	struct lane_run *run;
-	uint32_t index = (uint32_t)(lane - model->lanes);
-	int r = course_task(model, event->task, event->time, &task);
-
-	/* It cannot run at two places: the end of the other run has no time of its own yet. */
-	if (r == 0 && task && task->open && task->lane != index)
-		r = end_runs_of(model, task, event->time, true);
-	if (r == 0 && task)
-		r = end_wait(model, task, event->time, false);
-	if (r < 0)
-		return r;
-	run = lane_push(lane);
-	if (!run)
-		return -ENOMEM;
-	run->id = event->task;
-	run->task = task;
-	run->start = event->time;
-	run->begin_unknown = begin_unknown;
-	if (task) {
-		task->state = LIVE_RUNS;
-		task->lane = index;
-		task->open++;
-		task->woken_early = false;
-		if (stack)
-			task->told.stack = stack;
-	}
-	return 0;
-}
-
-/* A run that began unseen, while the nest was not known; `*ret` is its task, if that is known. */
-static int end_unseen_run(struct model *model, struct lane *lane, const struct unweave_event *event,
-			  struct live_task **ret)
-{
-	struct unweave_event begin = *event;
-	int r;
-
-	begin.time = lane->since;
-	/* Not while it waited, as somebody else said. */
-	if (*ret && (*ret)->state == LIVE_WAITS && (*ret)->since > begin.time)
-		begin.time = (*ret)->since;
-	*ret = NULL;
-	r = begin_run(model, lane, &begin, 0, true);
-	if (r < 0)
-		return r;
-	*ret = lane->nest[lane->depth - 1].task;
-	return end_run(model, lane, &lane->nest[lane->depth - 1], event->time,
-		       event->flags & UNWEAVE_EVENT_TIME_UNKNOWN);
 }
 
 static int on_suspend(struct model *model, struct lane *lane, const struct unweave_event *event,
@@ -275,20 +72,20 @@ static int on_suspend(struct model *model, struct lane *lane, const struct unwea
 		task = run->task;
 		if (task && stack)
 			task->told.stack = stack;
-		r = end_run(model, lane, run, event->time,
-			    event->flags & UNWEAVE_EVENT_TIME_UNKNOWN);
+		r = course_end_run(model, lane, run, event->time,
+				   event->flags & UNWEAVE_EVENT_TIME_UNKNOWN);
 	} else if (!lane->nest_known && !live_ended(&model->live, event->task)) {
 		task = live_find(&model->live, event->task);
 		if (task && task->open)
 			return 0;
-		r = end_unseen_run(model, lane, event, &task);
+		r = course_end_unseen_run(model, lane, event, &task);
 		if (task && stack)
 			task->told.stack = stack;
 	} else {
 		return 0;
 	}
-	if (r == 0 && task && !task->open)
-		start_wait(task, event->time, task->told.stack);
+	if (r == 0 && task && !task->open && !course_stands(task))
+		course_start_wait(task, event->time, task->told.stack);
 	return r;
 }
 
@@ -309,7 +106,7 @@ static int on_complete(struct model *model, struct lane *lane, const struct unwe
 	if (task)
 		task->ending = true;
 	if (task && task->open)
-		r = end_runs_of(model, task, event->time, !run);
+		r = course_end_runs_of(model, task, event->time, !run);
 	if (r < 0 || !task)
 		return r;
 	return end_task(model, task, event->time,
@@ -318,7 +115,27 @@ static int on_complete(struct model *model, struct lane *lane, const struct unwe
 							    : MODEL_OK);
 }
 
-static int on_create(struct model *model, const struct unweave_event *event, uint32_t stack)
+/* What a task that is new, or was there before, waits for, if it does. */
+static void begin_first_wait(struct model *model, struct lane *lane, struct live_task *task,
+			     const struct unweave_event *event, uint32_t stack)
+{
+	bool before = event->kind == UNWEAVE_EVENT_TASK;
+
+	if (course_stands(task))
+		return;
+	if (task->role & UNWEAVE_SITE_FIRED && !before) {
+		course_fire(lane, course_loop(model, lane, event->time), task,
+			    live_find(&model->live, event->other), event->time);
+		return;
+	}
+	course_start_wait(task, event->time, stack ? stack : task->told.stack);
+	task->first = !before;
+	task->begin_unknown = before;
+	task->wake_thread = event->thread;
+}
+
+static int on_create(struct model *model, struct lane *lane, const struct unweave_event *event,
+		     uint32_t stack)
 {
 	bool before = event->kind == UNWEAVE_EVENT_TASK;
 	struct live_task *task = live_find(&model->live, event->task);
@@ -328,7 +145,7 @@ static int on_create(struct model *model, const struct unweave_event *event, uin
 		return 0;
 	if (!task)
 		task = add_task(model, event->task, event->time, before);
-	if (!task || live_set_site(&model->live, task, model->reader, event->value) < 0)
+	if (!task || live_set_site(&model->live, task, &model->causes, event->value) < 0)
 		return -ENOMEM;
 	if (event->other)
 		task->told.parent = event->other;
@@ -336,49 +153,9 @@ static int on_create(struct model *model, const struct unweave_event *event, uin
 		task->told.stack = stack;
 	if (!before)
 		task->told.before = false;
-	if (task->state == LIVE_UNKNOWN && !model->runs_untold) {
-		start_wait(task, event->time, stack);
-		task->first = !before;
-		task->begin_unknown = before;
-		task->wake_thread = event->thread;
-	}
+	if (task->state == LIVE_UNKNOWN && !model->runs_untold)
+		begin_first_wait(model, lane, task, event, stack);
 	return known ? 0 : tell_created(model, task);
-}
-
-static void note_wake(struct live_task *task, const struct unweave_event *event)
-{
-	task->waker = event->other;
-	task->source = (uint32_t)event->value;
-	task->wake_thread = event->thread;
-}
-
-static int on_wake(struct model *model, const struct unweave_event *event)
-{
-	struct live_task *task = NULL;
-	int r = course_task(model, event->task, event->time, &task);
-
-	if (r < 0 || !task)
-		return r;
-	if (event->time >= model->from) {
-		model->totals.wakes++;
-		task->told.wakes++;
-		task->told.self_wakes += event->other == event->task;
-	}
-	if (task->state == LIVE_RUNS) {
-		if (!task->woken_early)
-			note_wake(task, event);
-		task->woken_early = true;
-		return 0;
-	}
-	if (task->state == LIVE_UNKNOWN) {
-		start_wait(task, event->time, task->told.stack);
-		task->begin_unknown = true;
-	}
-	if (!task->woken) {
-		task->woken = event->time;
-		note_wake(task, event);
-	}
-	return 0;
 }
 
 static int on_name(struct model *model, const struct unweave_event *event)
@@ -408,7 +185,7 @@ static int on_reset(struct model *model, struct lane *lane, const struct unweave
 	int r = 0;
 
 	if (event->value == UNWEAVE_RESET_LOSS) {
-		r = end_runs(model, lane, 0, lane->last);
+		r = course_end_runs(model, lane, 0, lane->last);
 		lane->since = event->time;
 	}
 	lane->nest_known = true;
@@ -427,10 +204,10 @@ static int on_replay(struct model *model, struct lane *lane, const struct unweav
 			lane->replayed++;
 			return 0;
 		}
-		r = end_runs(model, lane, lane->replayed, event->time);
+		r = course_end_runs(model, lane, lane->replayed, event->time);
 	}
 	if (r == 0)
-		r = begin_run(model, lane, event, stack, true);
+		r = course_begin_run(model, lane, event, stack, true);
 	if (r == 0 && lane->resetting)
 		lane->replayed++;
 	return r;
@@ -441,17 +218,18 @@ static int on_lost(struct model *model, struct lane *lane, const struct unweave_
 	model->losses++;
 	if (event->time >= model->from)
 		model->totals.lost += event->value;
+	course_forget_loops(lane);
 	lane->resetting = false;
 	lane->nest_known = false;
 	lane->since = event->time;
-	return end_runs(model, lane, 0, lane->last);
+	return course_end_runs(model, lane, 0, lane->last);
 }
 
 static int end_idle(struct model *model, struct lane *lane, uint64_t end)
 {
-	uint64_t start = cut(model, lane->idle);
+	uint64_t start = course_cut(model, lane->idle);
 
-	if (!model->sink->idle || !is_inside(model, lane->idle, end)) {
+	if (!model->sink->idle || !course_is_inside(model, lane->idle, end)) {
 		lane->idle = 0;
 		return 0;
 	}
@@ -472,7 +250,7 @@ static int settle_lane(struct model *model, struct lane *lane, const struct unwe
 	if (lane->idle)
 		r = end_idle(model, lane, event->time);
 	if (r == 0 && lane->resetting && event->kind != UNWEAVE_EVENT_REPLAY) {
-		r = end_runs(model, lane, lane->replayed, lane->last);
+		r = course_end_runs(model, lane, lane->replayed, lane->last);
 		lane->resetting = false;
 	}
 	return r;
@@ -483,14 +261,14 @@ static int on_event(struct model *model, struct lane *lane, const struct unweave
 {
 	switch (event->kind) {
 	case UNWEAVE_EVENT_RESUME:
-		return begin_run(model, lane, event, stack, false);
+		return course_begin_run(model, lane, event, stack, false);
 	case UNWEAVE_EVENT_SUSPEND:
 		return on_suspend(model, lane, event, stack);
 	case UNWEAVE_EVENT_WAKE:
-		return on_wake(model, event);
+		return course_wake(model, event);
 	case UNWEAVE_EVENT_CREATE:
 	case UNWEAVE_EVENT_TASK:
-		return on_create(model, event, stack);
+		return on_create(model, lane, event, stack);
 	case UNWEAVE_EVENT_COMPLETE:
 		return on_complete(model, lane, event);
 	case UNWEAVE_EVENT_APPEND:
@@ -499,7 +277,11 @@ static int on_event(struct model *model, struct lane *lane, const struct unweave
 	case UNWEAVE_EVENT_NAME:
 		return on_name(model, event);
 	case UNWEAVE_EVENT_IDLE:
-		lane->idle = event->time;
+		return course_idle(model, lane, event);
+	case UNWEAVE_EVENT_WOKE:
+		return course_woke(model, lane, event);
+	case UNWEAVE_EVENT_DUE:
+		lane->due = event->value;
 		return 0;
 	case UNWEAVE_EVENT_RESET:
 		return on_reset(model, lane, event);
@@ -568,12 +350,13 @@ int course_end(struct model *model)
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		struct lane *lane = &model->lanes[i];
 		const struct reader_thread *thread = reader_thread(model->reader, lane->thread);
-		int r = end_runs(model, lane, 0, last);
+		int r = course_end_runs(model, lane, 0, last);
 
 		if (r == 0 && lane->idle && !(thread && thread->ended))
 			r = end_idle(model, lane, last);
 		if (r < 0)
 			return r;
+		course_end_loops(model, lane, last, !(thread && thread->ended));
 	}
 	for (unsigned cause = 0; cause <= UNWEAVE_LOSS_DAMAGE; cause++)
 		model->totals.lost += reader_lost_outside(model->reader, cause);

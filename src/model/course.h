@@ -28,6 +28,7 @@ struct model {
 	struct live live;
 	struct live_task *hint; /* perhaps the task of the present event */
 	struct tree *tree;
+	struct causes causes;
 	/* One a stream: thread << 1 | aside. Threads have small numbers, but for odd files. */
 	struct lane *lanes;
 	uint32_t lane_count;

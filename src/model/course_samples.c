@@ -64,7 +64,7 @@ static int on_sample(struct model *model, const struct sampling_sample *sample)
 
 	/* Where there are no events, this is all that says what a task is. */
 	if (r >= 0 && task && !task->told.site)
-		r = live_set_site(&model->live, task, model->reader, sample->site);
+		r = live_set_site(&model->live, task, &model->causes, sample->site);
 	if (r < 0 || sample->time < model->from)
 		return r;
 	if (sample->time > totals->last)

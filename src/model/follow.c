@@ -11,6 +11,7 @@
 
 #define NEST_MOST 65536u
 #define DONE_MOST (UINT32_MAX / 4)
+#define ENDED_SPARE 4096u /* callbacks that may stay in the table in any case after they ended */
 
 /* A run: its chain as arrays, which stay for the next run of the same depth. */
 struct run {
@@ -25,6 +26,7 @@ struct run {
 	bool replayed;    /* it began earlier: its anchor may be any */
 	uint64_t omitted; /* what `addresses[cut]` says in truth, if not 0 */
 	uint32_t cut;
+	uint64_t code; /* of a callback */
 };
 
 struct thread {
@@ -40,6 +42,10 @@ struct follow {
 	struct thread *threads; /* by number, from 1 */
 	uint32_t thread_capacity;
 	struct map by_tid;
+	follow_code code; /* or NULL */
+	void *code_data;
+	struct map callbacks; /* tasks to their sites; 0: it has ended */
+	uint32_t ended;
 };
 
 int follow_new(struct follow **ret, struct splice_anchors anchors, uint64_t keywords)
@@ -50,7 +56,9 @@ int follow_new(struct follow **ret, struct splice_anchors anchors, uint64_t keyw
 		return -ENOMEM;
 	follow->anchors = anchors;
 	follow->keywords = keywords;
-	if (map_init(&follow->by_tid, UINT32_MAX) < 0) {
+	if (map_init(&follow->by_tid, UINT32_MAX) < 0 ||
+	    map_init(&follow->callbacks, UINT32_MAX) < 0) {
+		map_fini(&follow->by_tid);
 		free(follow);
 		return -ENOMEM;
 	}
@@ -76,8 +84,15 @@ struct follow *follow_free(struct follow *follow)
 	}
 	free(follow->threads);
 	map_fini(&follow->by_tid);
+	map_fini(&follow->callbacks);
 	free(follow);
 	return NULL;
+}
+
+void follow_set_code(struct follow *follow, follow_code code, void *data)
+{
+	follow->code = code;
+	follow->code_data = data;
 }
 
 /* Makes an array larger, the new part zeroed; at least `wanted` elements. */
@@ -228,12 +243,67 @@ static int append(struct follow *follow, const struct unweave_event *event)
 	return 0;
 }
 
+static int note_callback(struct follow *follow, uint64_t task, uint64_t site)
+{
+	uint32_t *known;
+
+	if (!follow->code || site > UINT32_MAX || !follow->code(follow->code_data, site))
+		return 0;
+	known = map_find(&follow->callbacks, task);
+	if (!known)
+		return map_put(&follow->callbacks, task, (uint32_t)site);
+	follow->ended -= !*known;
+	*known = (uint32_t)site;
+	return 0;
+}
+
+/* The table without those that have ended. */
+static int forget_ended(struct follow *follow)
+{
+	size_t count = (size_t)1 << (64 - follow->callbacks.shift);
+	struct map left;
+	int r = map_init(&left, UINT32_MAX);
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		const struct map_slot *slot = &follow->callbacks.slots[i];
+
+		if (slot->epoch == follow->callbacks.epoch && slot->value)
+			r = map_put(&left, slot->key, slot->value);
+	}
+	if (r < 0) {
+		map_fini(&left);
+		return r;
+	}
+	map_fini(&follow->callbacks);
+	follow->callbacks = left;
+	follow->ended = 0;
+	return 0;
+}
+
+static int end_callback(struct follow *follow, uint64_t task)
+{
+	uint32_t *site = map_find(&follow->callbacks, task);
+
+	if (!site || !*site)
+		return 0;
+	*site = 0;
+	follow->ended++;
+	return follow->ended > ENDED_SPARE + follow->callbacks.count / 2 ? forget_ended(follow) : 0;
+}
+
 int follow_event(struct follow *follow, const struct unweave_event *event)
 {
 	struct thread *thread = thread_get(follow, event->thread);
+	int r = 0;
 
 	if (!thread)
 		return -ENOMEM;
+	if (event->kind == UNWEAVE_EVENT_CREATE || event->kind == UNWEAVE_EVENT_TASK)
+		return note_callback(follow, event->task, event->value);
+	if (event->kind == UNWEAVE_EVENT_COMPLETE)
+		r = end_callback(follow, event->task);
+	if (r < 0)
+		return r;
 	if (event->kind == UNWEAVE_EVENT_APPEND)
 		return append(follow, event);
 	if (event->flags & UNWEAVE_EVENT_ASIDE)
@@ -379,6 +449,22 @@ static void cut_chain(struct run *run, uint32_t done, struct samples_segment *re
 					    .count = run->count - at};
 }
 
+/* Whether it is a run of a callback, whose chain is known then, and its site. */
+static bool set_callback(const struct follow *follow, struct run *run, struct samples_segment *ret)
+{
+	static const int32_t no_state;
+	static const uint8_t kind = UNWEAVE_FRAME_CODE;
+	const uint32_t *site = run->count ? NULL : map_find(&follow->callbacks, run->task);
+
+	if (!site || !*site)
+		return false;
+	run->code = follow->code(follow->code_data, *site);
+	ret->site = *site;
+	ret->chain = (struct samples_stack){
+		.addresses = &run->code, .states = &no_state, .kinds = &kind, .count = 1};
+	return true;
+}
+
 uint32_t follow_segments(struct follow *follow, uint32_t tid, const struct samples_stack *native,
 			 struct samples_segment *ret)
 {
@@ -394,7 +480,7 @@ uint32_t follow_segments(struct follow *follow, uint32_t tid, const struct sampl
 		uint32_t done;
 
 		ret[i] = (struct samples_segment){.task = run->task};
-		if (run->count &&
+		if (!set_callback(follow, run, &ret[i]) && run->count &&
 		    count_done(follow, run, slots_read == runs ? slots[i] : -1, &done))
 			cut_chain(run, done, &ret[i]);
 	}
@@ -411,7 +497,9 @@ uint32_t follow_expected(const struct follow *follow, uint32_t tid,
 		runs = SAMPLE_SEGMENTS_MAX;
 	for (uint32_t i = 0; i < runs; i++) {
 		const struct run *run = &thread->nest[thread->depth - 1 - i];
-		bool known = counts_frames(follow, run->task) && !run->replayed;
+		/* Callbacks go through the first one. */
+		bool known = (counts_frames(follow, run->task) && !run->replayed) ||
+			     (!run->count && map_find(&follow->callbacks, run->task));
 
 		slots[i] = (uint8_t)(known ? run->done % UNWEAVE_ANCHORS : UNWEAVE_ANCHORS);
 	}

@@ -6,7 +6,7 @@
  * A run's chain is that of its RESUME, which later APPENDs make longer. What of
  * it is done say FRAME_COMPLETE and UNWIND events where they are recorded, and
  * else the number of the anchor on the sampled stack and how often the anchors
- * started over.
+ * started over. The chain of a callback is the callback, as its site says.
  */
 #ifndef MODEL_FOLLOW_H
 #define MODEL_FOLLOW_H
@@ -22,6 +22,11 @@ struct follow;
 /* `keywords`: what the session recorded. Returns -ENOMEM. */
 int follow_new(struct follow **ret, struct splice_anchors anchors, uint64_t keywords);
 struct follow *follow_free(struct follow *follow);
+
+/* The callback that tasks of a site are calls of; 0: it is not a site of callbacks. */
+typedef uint64_t (*follow_code)(void *data, uint64_t site);
+
+void follow_set_code(struct follow *follow, follow_code code, void *data);
 
 /* Events in the order of time. Returns -ENOMEM. */
 int follow_event(struct follow *follow, const struct unweave_event *event);

@@ -8,6 +8,7 @@
 void lane_fini(struct lane *lane)
 {
 	free(lane->nest);
+	free(lane->loops);
 	free(lane->stacks);
 	free(lane->todo);
 	*lane = (struct lane){0};

@@ -19,6 +19,17 @@ struct lane_run {
 	bool begin_unknown;
 };
 
+/* A loop that a thread is in. Those of one thread are inside of each other, by their depths. */
+struct lane_loop {
+	uint64_t id;            /* its task; 0: it is over */
+	struct live_task *task; /* while that has this id */
+	uint32_t depth;         /* runs around it */
+	uint64_t idle;          /* since then it waits; 0: it does not */
+	uint64_t woke;          /* since then it is in an iteration; 0: it is not */
+	uint64_t last;          /* when it was last seen to do something */
+	struct model_iteration now;
+};
+
 struct lane {
 	uint32_t thread;
 	struct lane_run *nest; /* outermost first */
@@ -31,6 +42,11 @@ struct lane {
 	uint64_t since; /* from then on nothing is missing */
 	uint64_t last;  /* time of its last event */
 	uint64_t idle;  /* since then it waits for something to do; 0: it does not */
+	uint64_t due;   /* ns that what is resumed next is late; 0: nobody said */
+
+	struct lane_loop *loops; /* outermost first */
+	uint32_t loop_count;
+	uint32_t loop_capacity;
 
 	/* Frame id to tree, for the frames of one block. */
 	uint64_t block;

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 #define SLOTS_MAX (1u << 26)
-#define SPARE 4096u /* ended tasks that may stay in the index in any case */
+#define LOOPS_MOST 1024u /* 16 KB each; programs have dozens */
+#define SPARE 4096u      /* ended tasks that may stay in the index in any case */
 
 int live_init(struct live *live)
 {
@@ -19,15 +22,17 @@ int live_init(struct live *live)
 
 void live_fini(struct live *live)
 {
-	for (uint32_t i = 0; i < live->slot_count; i++)
+	for (uint32_t i = 0; i < live->slot_count; i++) {
 		free(live_at(live, i)->name);
+		free(live_at(live, i)->loop);
+	}
 	for (uint32_t i = 0; i < live->slot_count; i += LIVE_SEGMENT)
 		free(live->segments[i / LIVE_SEGMENT]);
 	free(live->segments);
 	map_fini(&live->index);
 	for (uint32_t i = 0; i < live->site_count; i++)
-		free(live->site_labels[i]);
-	free(live->site_labels);
+		free(live->sites[i].label);
+	free(live->sites);
 	map_fini(&live->site_index);
 	*live = (struct live){0};
 }
@@ -109,7 +114,10 @@ void live_end(struct live *live, struct live_task *task)
 {
 	*grave_of(live, task->told.id) = task->told.id;
 	free(task->name);
+	live->loop_count -= task->loop != NULL;
+	free(task->loop);
 	task->name = NULL;
+	task->loop = NULL;
 	task->told.id = 0;
 	task->next_free = live->free;
 	live->free = task->slot + 1;
@@ -118,55 +126,87 @@ void live_end(struct live *live, struct live_task *task)
 		index_anew(live);
 }
 
-static char *label_of(const struct reader_site *site)
+int live_add_loop(struct live *live, struct live_task *task)
+{
+	if (task->loop || live->loop_count >= LOOPS_MOST)
+		return 0;
+	task->loop = calloc(1, sizeof(*task->loop));
+	if (!task->loop)
+		return -ENOMEM;
+	task->loop->task = &task->told;
+	live->loop_count++;
+	return 0;
+}
+
+static char *label_of(const struct live *live, const struct reader_site *site)
 {
 	char *label = NULL;
 
-	if (!site || (!site->name[0] && !site->function[0]))
+	if (!site)
 		return strdup("");
+	if (live->label)
+		return live->label(live->label_data, site);
 	if (site->name[0])
 		return strdup(site->name);
+	if (!site->function[0])
+		return strdup(site->kind ? site->kind : "");
 	return asprintf(&label, "task in %s", site->function) < 0 ? NULL : label;
 }
 
-/* NULL: no memory. */
-static const char *site_label(struct live *live, const struct reader *reader, uint32_t site)
+static uint8_t role_of(const struct reader_site *site)
+{
+	if (!site)
+		return 0;
+	return (uint8_t)((site->flags & LIVE_ROLES) | (site->code ? LIVE_CALLBACK : 0));
+}
+
+/* Until the next one is added; NULL: no memory. */
+static const struct live_site *site_of(struct live *live, struct causes *causes, uint32_t site)
 {
 	const uint32_t *found = map_find(&live->site_index, site);
+	struct live_site *sites;
+	int64_t stack;
 	char *label;
 
 	if (found)
-		return live->site_labels[*found];
-	if (live->site_count == live->site_capacity) {
-		uint32_t capacity = live->site_capacity ? live->site_capacity * 2 : 16;
-		char **labels = reallocarray(live->site_labels, capacity, sizeof(*labels));
-
-		if (!labels)
-			return NULL;
-		live->site_labels = labels;
-		live->site_capacity = capacity;
-	}
-	label = label_of(reader_site(reader, site));
+		return &live->sites[*found];
+	sites = grow(live->sites, live->site_count, &live->site_capacity, 16, sizeof(*sites));
+	if (!sites)
+		return NULL;
+	live->sites = sites;
+	stack = causes_of(causes, site);
+	label = stack < 0 ? NULL : label_of(live, reader_site(causes->reader, site));
 	if (!label || map_put(&live->site_index, site, live->site_count) < 0) {
 		free(label);
 		return NULL;
 	}
-	return live->site_labels[live->site_count++] = label;
+	sites += live->site_count++;
+	*sites = (struct live_site){.label = label,
+				    .stack = (uint32_t)stack,
+				    .role = role_of(reader_site(causes->reader, site))};
+	return sites;
 }
 
-int live_set_site(struct live *live, struct live_task *task, const struct reader *reader,
-		  uint64_t site)
+int live_set_site(struct live *live, struct live_task *task, struct causes *causes, uint64_t id)
 {
-	const char *label;
+	const struct live_site *site;
 
-	if (!site || site > UINT32_MAX)
+	if (!id || id > UINT32_MAX)
 		return 0;
-	label = site_label(live, reader, (uint32_t)site);
-	if (!label)
+	site = site_of(live, causes, (uint32_t)id);
+	if (!site)
 		return -ENOMEM;
-	task->told.site = reader_site(reader, (uint32_t)site);
+	task->told.site = reader_site(causes->reader, (uint32_t)id);
+	task->role |= site->role;
+	/* What stands does not wait, whatever was thought of it before. */
+	if (task->role & UNWEAVE_SITE_STANDING && task->state == LIVE_WAITS) {
+		task->state = LIVE_UNKNOWN;
+		task->woken = 0;
+	}
+	if (site->stack)
+		task->told.stack = site->stack;
 	if (!task->name)
-		task->told.label = label;
+		task->told.label = site->label;
 	return 0;
 }
 
@@ -184,7 +224,7 @@ int live_set_name(struct live_task *task, const char *name, struct live *live)
 		const uint32_t *site =
 			task->told.site ? map_find(&live->site_index, task->told.site->id) : NULL;
 
-		task->told.label = site ? live->site_labels[*site] : "";
+		task->told.label = site ? live->sites[*site].label : "";
 	}
 	return 0;
 }

@@ -5,7 +5,9 @@
 
 #include <stdalign.h>
 
+#include "model/causes.h"
 #include "model/model.h"
+#include "unweave/callback.h"
 #include "util/map.h"
 
 #define LIVE_GRAVES 4096u
@@ -17,14 +19,19 @@ enum live_state {
 	LIVE_RUNS, /* `open` runs are in the nest of one lane */
 };
 
+/* What a task is, by its site. */
+#define LIVE_ROLES (UNWEAVE_SITE_STANDING | UNWEAVE_SITE_FIRED | UNWEAVE_SITE_LOOP)
+#define LIVE_CALLBACK 128u /* it was armed, and waits from then on */
+
 struct live_task {
 	alignas(64) struct model_task told; /* the first, so that a sink's task is one of these */
 	enum live_state state;
 	uint32_t lane; /* index, while it runs */
 	uint32_t open;
+	uint8_t role;     /* UNWEAVE_SITE_* of its site, and LIVE_CALLBACK */
 	bool ending;      /* its COMPLETE is being told */
 	bool woken_early; /* while it ran: its next wait is queued from the start */
-	/* Of the present wait, and of an early wake. */
+	/* Of the present wait, and of an early wake; of one that stands, of its next call. */
 	bool first;
 	bool begin_unknown;
 	uint32_t stack;
@@ -34,10 +41,19 @@ struct live_task {
 	uint32_t source;
 	uint32_t wake_thread;
 
-	char *name;      /* its own, which the label is then; or NULL */
-	uint64_t losses; /* of the model, when it was first seen */
+	struct model_loop *loop; /* what it did, if it is one; or NULL */
+	uint32_t loop_lane;      /* index of the one that it was last in, if so */
+	char *name;              /* its own, which the label is then; or NULL */
+	uint64_t losses;         /* of the model, when it was first seen */
 	uint32_t slot;
 	uint32_t next_free; /* of a slot that is free */
+};
+
+/* What is the same for all tasks of a site. */
+struct live_site {
+	char *label;
+	uint32_t stack; /* chain of callbacks; 0: its tasks have chains of their own */
+	uint8_t role;
 };
 
 struct live {
@@ -46,13 +62,16 @@ struct live {
 	uint32_t segment_capacity;
 	uint32_t free; /* first free slot + 1; 0: none */
 	uint32_t count;
-	struct map index; /* id to slot; of tasks that ended too, until it is made anew */
+	uint32_t loop_count; /* of them have a `loop` */
+	struct map index;    /* id to slot; of tasks that ended too, until it is made anew */
 
 	/* The last that ended, some of them: what is said of them later is late. */
 	uint64_t graves[LIVE_GRAVES];
 
-	struct map site_index; /* site to its label */
-	char **site_labels;
+	model_label label; /* or NULL: what the sites say themselves */
+	void *label_data;
+	struct map site_index; /* site to what is known of it */
+	struct live_site *sites;
 	uint32_t site_count;
 	uint32_t site_capacity;
 };
@@ -88,9 +107,11 @@ bool live_ended(const struct live *live, uint64_t id);
 struct live_task *live_add(struct live *live, uint64_t id);
 void live_end(struct live *live, struct live_task *task);
 
-/* Both keep the label right; -ENOMEM. */
-int live_set_site(struct live *live, struct live_task *task, const struct reader *reader,
-		  uint64_t site);
+/* Gives a task its `loop`, if it has none and there are not too many. -ENOMEM. */
+int live_add_loop(struct live *live, struct live_task *task);
+
+/* Both keep the label right; this one also gives the task its site's chain. -ENOMEM. */
+int live_set_site(struct live *live, struct live_task *task, struct causes *causes, uint64_t site);
 int live_set_name(struct live_task *task, const char *name, struct live *live);
 
 #endif /* MODEL_LIVE_H */

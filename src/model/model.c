@@ -28,7 +28,8 @@ int model_new(struct model **ret, struct reader *reader)
 	if (live_init(&model->live) < 0 || tree_new(&model->tree) < 0 ||
 	    map_init(&model->tids, UINT32_MAX) < 0 ||
 	    map_init(&model->lane_index, UINT32_MAX) < 0 ||
-	    sampling_init(&model->sampling, reader, model->tree) < 0)
+	    causes_init(&model->causes, reader, model->tree) < 0 ||
+	    sampling_init(&model->sampling, reader, model->tree, &model->causes) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reader_thread_count(reader); i++) {
 		const struct reader_thread *thread = reader_thread_at(reader, i);
@@ -55,6 +56,7 @@ struct model *model_free(struct model *model)
 	map_fini(&model->tids);
 	live_fini(&model->live);
 	sampling_fini(&model->sampling);
+	causes_fini(&model->causes);
 	tree_free(model->tree);
 	free(model);
 	return NULL;
@@ -73,6 +75,18 @@ void model_set_splice(struct model *model, struct splice_anchors plumbing,
 		model->sampling.splice.plumbing = plumbing;
 	model->sampling.splice.same = same;
 	model->sampling.splice.same_data = data;
+}
+
+void model_set_labels(struct model *model, model_label label, void *data)
+{
+	model->live.label = label;
+	model->live.label_data = data;
+}
+
+void model_set_folds(struct model *model, splice_same_function surely, void *data)
+{
+	model->causes.surely = surely;
+	model->causes.surely_data = data;
 }
 
 const struct tree *model_tree(const struct model *model)

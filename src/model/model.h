@@ -14,6 +14,7 @@
 #include "model/tree.h"
 #include "trace/reader.h"
 #include "util/diag.h"
+#include "util/histogram.h"
 
 struct model;
 
@@ -24,7 +25,10 @@ enum model_end {
 	MODEL_CANCELLED,
 };
 
-/* A task, from the first word of it to its end. Valid while it lives and in its `task` call. */
+/*
+ * A task, from the first word of it to its end. What stands (a listener, a loop: flags of `site`)
+ * neither runs nor waits itself: it only lives. A call of it is a task that was created when it
+ * became ready, if that is known. Valid while it lives and in its `task` call. */
 struct model_task {
 	uint64_t id;
 	/* What changes with every run comes first, so that it is near to each other. */
@@ -38,8 +42,8 @@ struct model_task {
 	uint32_t samples;
 
 	uint64_t self_wakes;
-	uint64_t parent;   /* 0: none, or unknown */
-	const char *label; /* its name, or its site's, or "task in FUNCTION"; "": unknown */
+	uint64_t parent;                /* 0: none, or unknown */
+	const char *label;              /* its name, or that of its site's tasks; "": unknown */
 	const struct reader_site *site; /* or NULL; of the reader */
 	uint64_t created;               /* ns; of its first event if `before` */
 	uint64_t ended;                 /* ns; the trace's last event if incomplete */
@@ -67,8 +71,10 @@ struct model_run {
 
 /*
  * A suspension until the next run, or a task's first time until it runs: then it
- * is queued from its creation (it was created to run), unless it is a state
- * machine's, which becomes a task as it begins to wait, or a wake says otherwise.
+ * is queued from its creation (it was created to run), unless it is a callback that
+ * was armed or a state machine's, which becomes a task as it begins to wait, or a
+ * wake says otherwise. Where nobody said that it was woken, it was when the loop
+ * that runs it woke, or when it was due.
  */
 struct model_wait {
 	struct model_task *task;
@@ -95,6 +101,36 @@ struct model_sample {
 	enum splice_outcome outcome;
 };
 
+/* One iteration of a loop: from where it woke to where it waited again. */
+struct model_iteration {
+	uint64_t start;
+	uint64_t ns;
+	uint64_t runs; /* directly in it */
+	/* Of those the one that took longest. */
+	uint64_t task;                  /* 0: there was none */
+	const struct reader_site *site; /* or NULL; of the reader */
+	uint32_t stack;                 /* in the tree; 0: unknown */
+	uint64_t run_ns;
+	uint64_t after; /* runs that came after it: they waited for it */
+};
+
+#define MODEL_LOOP_THREADS 8u
+
+/* What a loop did, as far as it said when it waited and when it woke. */
+struct model_loop {
+	struct model_task *task;
+	uint32_t threads[MODEL_LOOP_THREADS]; /* that it ran on, the first ones */
+	uint32_t thread_count;                /* of those */
+	uint64_t iterations;
+	uint64_t idle;    /* ns in which it waited */
+	uint64_t busy;    /* ns in iterations */
+	uint64_t runs;    /* directly in it */
+	uint64_t running; /* ns of those */
+	struct model_iteration worst;
+	struct histogram iteration; /* ns that each took */
+	struct histogram lag;       /* ns from when a task was ready until it ran in the loop */
+};
+
 /* What a model tells, in time order of ends. Each may be NULL. What returns < 0 ends the reading.
  */
 struct model_sink {
@@ -103,6 +139,8 @@ struct model_sink {
 	int (*wait)(void *data, const struct model_wait *wait);
 	int (*sample)(void *data, const struct model_sample *sample);
 	int (*task)(void *data, struct model_task *task); /* it is over, or the trace is */
+	/* One is over, or the trace is; before its `task` call. */
+	int (*loop)(void *data, const struct model_loop *loop);
 	/* It is gone without a word: it ended before the window, or the reading failed. */
 	void (*dropped)(void *data, struct model_task *task);
 	/* Something will soon be told of it: a moment to ask for memory, and for nothing else. */
@@ -147,6 +185,19 @@ void model_set_window(struct model *model, uint64_t from, uint64_t to);
  */
 void model_set_splice(struct model *model, struct splice_anchors plumbing,
 		      splice_same_function same, void *data);
+
+/*
+ * How to call the tasks of a site that have no name of their own, for whoever knows more of its
+ * addresses than the model. Returns a text that the model frees; NULL: no memory.
+ */
+typedef char *(*model_label)(void *data, const struct reader_site *site);
+void model_set_labels(struct model *model, model_label label, void *data);
+
+/*
+ * By which functions that armed callbacks are known to be those that ran: `surely` says that two
+ * addresses are in one function only if it knows. Without, both are shown.
+ */
+void model_set_folds(struct model *model, splice_same_function surely, void *data);
 
 /* Once. Returns 0, what the sink returned, or -ENOMEM or -EIO. */
 int model_read(struct model *model, const struct model_sink *sink, struct diag *diag);

@@ -12,12 +12,16 @@
 #define AHEAD_MOST (1u << 17)        /* samples */
 #define FRAMES_MOST 4096u
 
-int sampling_init(struct sampling *sampling, struct reader *reader, struct tree *tree)
+int sampling_init(struct sampling *sampling, struct reader *reader, struct tree *tree,
+		  struct causes *causes)
 {
 	*sampling = (struct sampling){.due = UINT64_MAX,
 				      .reader = reader,
 				      .tree = tree,
+				      .causes = causes,
 				      .splice = anchors_options(reader)};
+	sampling->splice.cause = causes_behind;
+	sampling->splice.cause_data = causes;
 	sampling->frames = calloc(FRAMES_MOST, sizeof(*sampling->frames));
 	sampling->known = calloc(SAMPLING_KNOWN, sizeof(*sampling->known));
 	return sampling->frames && sampling->known ? 0 : -ENOMEM;
@@ -98,8 +102,10 @@ static struct sampling_known key_of(const struct sample *sample)
 		.block = sample->block + 1,
 	};
 
-	for (uint32_t i = 0; i < sample->segment_count && i < 2; i++)
+	for (uint32_t i = 0; i < sample->segment_count && i < 2; i++) {
 		key.chains[i] = sample->segments[i].chain ? sample->segments[i].chain->id : 0;
+		key.sites[i] = sample->segments[i].site;
+	}
 	return key;
 }
 
@@ -107,8 +113,10 @@ static struct sampling_known *known_of(const struct sampling *sampling,
 				       const struct sampling_known *key)
 {
 	uint64_t chains = (uint64_t)key->chains[0] << 32 | key->chains[1];
+	uint64_t sites = (uint64_t)key->sites[0] << 32 | key->sites[1];
+	uint64_t hash = hash_mix(hash_mix(hash_mix(key->native) ^ chains) ^ sites);
 
-	return &sampling->known[hash_mix(hash_mix(key->native) ^ chains) % SAMPLING_KNOWN];
+	return &sampling->known[hash % SAMPLING_KNOWN];
 }
 
 /* Splices a sample, unless the same was just done. -ENOMEM. */
@@ -126,7 +134,7 @@ static int resolve(struct sampling *sampling, const struct sample *sample,
 	}
 	ret->outcome = splice(&sampling->splice, sample, sampling->frames, FRAMES_MOST, &count);
 	ret->stack = intern(sampling->tree, sampling->frames, count);
-	if (count && !ret->stack)
+	if ((count && !ret->stack) || sampling->causes->no_memory)
 		return -ENOMEM;
 	if (sample->segment_count <= 2) {
 		key.stack = ret->stack;

@@ -6,6 +6,7 @@
 #ifndef MODEL_SAMPLING_H
 #define MODEL_SAMPLING_H
 
+#include "model/causes.h"
 #include "model/model.h"
 
 /* A sample whose stack is in the tree. */
@@ -22,7 +23,7 @@ struct sampling_sample {
 
 /* What the last sample with these frames became. */
 struct sampling_known {
-	uint32_t native, chains[2];
+	uint32_t native, chains[2], sites[2];
 	uint32_t segments;
 	uint32_t flags;
 	uint32_t block; /* + 1 */
@@ -36,6 +37,7 @@ struct sampling {
 	uint64_t due; /* time of the next sample; UINT64_MAX: there is none */
 	struct reader *reader;
 	struct tree *tree;
+	struct causes *causes;
 	struct splice_options splice;
 	struct sampling_sample *heap; /* the earliest at the top */
 	uint32_t count;
@@ -46,8 +48,9 @@ struct sampling {
 	struct sampling_known *known;
 };
 
-/* From the first sample on. Both are borrowed. Returns -ENOMEM. */
-int sampling_init(struct sampling *sampling, struct reader *reader, struct tree *tree);
+/* From the first sample on. All are borrowed. Returns -ENOMEM. */
+int sampling_init(struct sampling *sampling, struct reader *reader, struct tree *tree,
+		  struct causes *causes);
 void sampling_fini(struct sampling *sampling);
 
 /* Reads ahead, so that `due` is right; to be called once, first. As reader_next(), without END. */

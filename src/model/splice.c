@@ -3,134 +3,10 @@
 
 #include <stddef.h>
 
+#include "model/splice_put.h"
 #include "unweave/link.h"
 
-/* One splice under way. */
-struct work {
-	const struct splice_options *options;
-	const struct sample *sample;
-	struct splice_frame *out;
-	uint32_t most;
-	uint32_t count;
-	uint64_t beyond; /* frames that found no room */
-	bool beyond_unknown;
-	enum splice_outcome outcome;
-};
-
-/* From good to bad: of a sample with several runs the worst counts. */
-static const uint8_t severity[SPLICE_OUTCOMES] = {
-	[SPLICE_EXACT] = 0, [SPLICE_MISMATCH] = 1, [SPLICE_NO_ANCHOR] = 2,
-	[SPLICE_CUT] = 3,   [SPLICE_NO_CHAIN] = 4, [SPLICE_NO_TASK] = 5,
-};
-
-static void note(struct work *work, enum splice_outcome outcome)
-{
-	if (severity[outcome] > severity[work->outcome])
-		work->outcome = outcome;
-}
-
-static void put(struct work *work, struct splice_frame frame)
-{
-	if (work->count < work->most) {
-		work->out[work->count++] = frame;
-		return;
-	}
-	/* Of an omission that finds no room, all that it stands for. */
-	work->beyond += frame.kind == SPLICE_OMITTED ? frame.address : 1;
-	work->beyond_unknown |= frame.kind == SPLICE_OMITTED && !frame.address;
-}
-
-/* The last frame makes room for the word that it, and those behind it, are left out. */
-static void put_end(struct work *work)
-{
-	struct splice_frame *last;
-
-	if ((!work->beyond && !work->beyond_unknown) || !work->count)
-		return;
-	last = &work->out[work->count - 1];
-	if (last->kind == SPLICE_OMITTED)
-		work->beyond_unknown |= !last->address;
-	work->beyond += last->kind == SPLICE_OMITTED ? last->address : 1;
-	*last = (struct splice_frame){
-		.kind = SPLICE_OMITTED,
-		.address = work->beyond_unknown ? 0 : work->beyond,
-		.task = last->task,
-	};
-}
-
-static void put_frame(struct work *work, const struct unweave_frame *frame, uint64_t task,
-		      enum splice_kind kind)
-{
-	put(work, (struct splice_frame){
-			  .address = frame->address,
-			  .task = task,
-			  .state = frame->state,
-			  .kind = frame->kind == UNWEAVE_FRAME_OMITTED ? SPLICE_OMITTED : kind,
-		  });
-}
-
-/* Native frames from `from` up to, not with, `to`. */
-static void put_native(struct work *work, const struct unweave_frame *from,
-		       const struct unweave_frame *to, uint64_t task)
-{
-	for (; from && from != to; from = from->awaiter)
-		put_frame(work, from, task, SPLICE_NATIVE);
-}
-
-/* The frame that is the running function: natively there, in the state that the chain says. */
-static void put_running(struct work *work, const struct unweave_frame *native,
-			const struct sample_segment *segment)
-{
-	bool known = segment->chain && segment->chain->kind == UNWEAVE_FRAME_CODE;
-
-	if (native->kind == UNWEAVE_FRAME_OMITTED)
-		put_frame(work, native, segment->task, SPLICE_NATIVE);
-	else
-		put(work, (struct splice_frame){.address = native->address,
-						.task = segment->task,
-						.state = known ? segment->chain->state : 0,
-						.kind = SPLICE_RUNNING});
-}
-
-static void put_awaits(struct work *work, const struct unweave_frame *chain, uint64_t task)
-{
-	for (; chain; chain = chain->awaiter)
-		put_frame(work, chain, task, SPLICE_AWAIT);
-}
-
-/* The chain without the function that runs, which is there natively. */
-static void put_rest(struct work *work, const struct sample_segment *segment)
-{
-	const struct unweave_frame *chain = segment->chain;
-
-	if (!chain)
-		return;
-	/* If the innermost are left out, it is one of them. */
-	if (chain->kind == UNWEAVE_FRAME_OMITTED && chain->address != 1)
-		put(work, (struct splice_frame){.kind = SPLICE_OMITTED,
-						.address = chain->address ? chain->address - 1 : 0,
-						.task = segment->task});
-	put_awaits(work, chain->awaiter, segment->task);
-}
-
-static bool in_range(struct splice_anchors range, uint64_t address)
-{
-	return address >= range.start && address < range.end;
-}
-
-static bool is_anchor(const struct work *work, const struct unweave_frame *frame)
-{
-	return frame->kind == UNWEAVE_FRAME_CODE &&
-	       in_range(work->options->anchors, frame->address);
-}
-
-static bool is_plumbing(const struct work *work, const struct unweave_frame *frame)
-{
-	return frame->kind == UNWEAVE_FRAME_CODE &&
-	       in_range(work->options->plumbing, frame->address);
-}
-
-static bool is_same(const struct work *work, const struct unweave_frame *native,
+static bool is_same(const struct splice_work *work, const struct unweave_frame *native,
 		    const struct unweave_frame *link)
 {
 	return native->kind == UNWEAVE_FRAME_CODE &&
@@ -142,10 +18,10 @@ uint32_t splice_slot(struct splice_anchors anchors, uint64_t address)
 	return (uint32_t)((address - anchors.start) / UNWEAVE_ANCHOR_BYTES) % UNWEAVE_ANCHORS;
 }
 
-static const struct unweave_frame *next_anchor(const struct work *work,
+static const struct unweave_frame *next_anchor(const struct splice_work *work,
 					       const struct unweave_frame *from)
 {
-	while (from && !is_anchor(work, from))
+	while (from && !splice_is_anchor(work, from))
 		from = from->awaiter;
 	return from;
 }
@@ -155,7 +31,7 @@ static const struct unweave_frame *next_anchor(const struct work *work,
  * continued inside of the one before: the first of a run goes through anchor 0
  * and is on the stack as long as the run lasts.
  */
-static const struct unweave_frame *anchor_zero(const struct work *work,
+static const struct unweave_frame *anchor_zero(const struct splice_work *work,
 					       const struct unweave_frame *anchor)
 {
 	const struct unweave_frame *next;
@@ -174,7 +50,8 @@ static bool of_machine(uint64_t task)
 	return task & UNWEAVE_MODEL_MACHINE;
 }
 
-static enum supply supply(const struct work *work, const struct unweave_frame *at, uint32_t segment)
+static enum supply supply(const struct splice_work *work, const struct unweave_frame *at,
+			  uint32_t segment)
 {
 	for (; segment < work->sample->segment_count; segment++) {
 		at = next_anchor(work, at);
@@ -192,7 +69,7 @@ static enum supply supply(const struct work *work, const struct unweave_frame *a
  * than 32 functions inside of each other, anchor 0 comes again; the runs around
  * it take what they need, so it is the same run if more are there than that.
  */
-static const struct unweave_frame *last_anchor(const struct work *work,
+static const struct unweave_frame *last_anchor(const struct splice_work *work,
 					       const struct unweave_frame *anchor, uint32_t segment)
 {
 	const struct unweave_frame *next;
@@ -218,159 +95,8 @@ static const struct unweave_frame *frame_before(const struct unweave_frame *from
 	return before;
 }
 
-/* Whether what the anchor called is the function that the chain begins with. */
-enum match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
-
-static enum match match(const struct work *work, const struct unweave_frame *at,
-			const struct unweave_frame *anchor, const struct sample_segment *segment)
-{
-	const struct unweave_frame *callee = frame_before(at, anchor);
-
-	if (!work->options->same || !callee || callee->kind == UNWEAVE_FRAME_OMITTED ||
-	    !segment->chain || segment->chain->kind == UNWEAVE_FRAME_OMITTED)
-		return MATCH_UNKNOWN;
-	return is_same(work, callee, segment->chain) ? MATCH_YES : MATCH_NO;
-}
-
-static const struct unweave_frame *skip_plumbing(const struct work *work,
-						 const struct unweave_frame *at)
-{
-	while (at && !is_anchor(work, at) && is_plumbing(work, at))
-		at = at->awaiter;
-	return at;
-}
-
-/* The same as put_native(), but without the dispatch of runs that are over. */
-static void put_calls(struct work *work, const struct unweave_frame *from,
-		      const struct unweave_frame *to, uint64_t task)
-{
-	while (from && from != to) {
-		const struct unweave_frame *next = from->awaiter;
-
-		if (is_anchor(work, from))
-			next = skip_plumbing(work, next);
-		else
-			put_frame(work, from, task, SPLICE_NATIVE);
-		from = next;
-	}
-}
-
-/*
- * What was above the anchor, with the function that it called. False if that is
- * not there: the anchor itself was sampled, or a walk had to leave frames out.
- */
-static bool put_above(struct work *work, const struct unweave_frame *at,
-		      const struct unweave_frame *anchor, const struct sample_segment *segment)
-{
-	const struct unweave_frame *callee = frame_before(at, anchor);
-	const struct unweave_frame *gap =
-		callee && callee->kind == UNWEAVE_FRAME_OMITTED ? callee : NULL;
-
-	/* What is known of the function that ran up to the gap. */
-	if (gap && gap != at && work->options->same && segment->chain) {
-		const struct unweave_frame *above = frame_before(at, gap);
-
-		if (segment->chain->kind == UNWEAVE_FRAME_CODE &&
-		    is_same(work, above, segment->chain))
-			callee = above;
-	}
-	if (!callee || callee->kind == UNWEAVE_FRAME_OMITTED) {
-		put_native(work, at, anchor, segment->task);
-		return false;
-	}
-	put_calls(work, at, callee, segment->task);
-	put_running(work, callee, segment);
-	return true;
-}
-
-/* A run whose chain nobody knows: what is there physically stays, all of it. */
-static const struct unweave_frame *splice_unknown(struct work *work, const struct unweave_frame *at,
-						  const struct unweave_frame *anchor,
-						  uint32_t index)
-{
-	const struct sample_segment *segment = &work->sample->segments[index];
-	const struct unweave_frame *after = NULL;
-
-	note(work, SPLICE_NO_CHAIN);
-	if (anchor) {
-		put_above(work, at, anchor, segment);
-		/* Up to where the run around it goes on; there may be none. */
-		if (index + 1 < work->sample->segment_count)
-			after = skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
-		at = anchor;
-	} else if (index + 1 < work->sample->segment_count) {
-		return at;
-	}
-	put_native(work, at, after, segment->task);
-	return after;
-}
-
-/* The first frame of the library's own before `to`; NULL if there is none. */
-static const struct unweave_frame *first_plumbing(const struct work *work,
-						  const struct unweave_frame *at,
-						  const struct unweave_frame *to)
-{
-	while (at && at != to && !is_plumbing(work, at))
-		at = at->awaiter;
-	return at && at != to ? at : NULL;
-}
-
-/*
- * Where the innermost run's dispatch ends, between two functions of it: its
- * frames, and whatever they call, are all that is on the stack of the run. NULL
- * if it is not there, or nobody can see where it ends.
- */
-static const struct unweave_frame *dispatch_end(const struct work *work,
-						const struct unweave_frame *at,
-						const struct unweave_frame *to)
-{
-	const struct unweave_frame *first = first_plumbing(work, at, to);
-
-	return first ? skip_plumbing(work, first) : NULL;
-}
-
-/*
- * A state machine goes on inside of the one before, which is done but still on
- * the stack. In between, neither runs: what goes on next is told by the chain.
- */
-static const struct unweave_frame *between_boxes(const struct work *work,
-						 const struct unweave_frame *at,
-						 const struct unweave_frame *anchor, uint32_t index)
-{
-	const struct sample_segment *segment = &work->sample->segments[index];
-
-	if (index || !of_machine(segment->task) || match(work, at, anchor, segment) != MATCH_NO)
-		return NULL;
-	return dispatch_end(work, at, anchor);
-}
-
-/* A run that begins at an anchor. Returns where the run around it goes on. */
-static const struct unweave_frame *splice_at_anchor(struct work *work,
-						    const struct unweave_frame *at,
-						    const struct unweave_frame *anchor,
-						    uint32_t index)
-{
-	const struct sample_segment *segment = &work->sample->segments[index];
-	const struct unweave_frame *between = between_boxes(work, at, anchor, index);
-
-	if (between) {
-		put_native(work, at, between, segment->task);
-		put_awaits(work, segment->chain, segment->task);
-		return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
-	}
-	if (match(work, at, anchor, segment) == MATCH_NO)
-		note(work, SPLICE_MISMATCH);
-	if (put_above(work, at, anchor, segment)) {
-		put_rest(work, segment);
-	} else {
-		put_frame(work, segment->chain, segment->task, SPLICE_RUNNING);
-		put_awaits(work, segment->chain->awaiter, segment->task);
-	}
-	return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
-}
-
 /* The rootmost native frame, before `to`, that is in the function of `link`; NULL: none. */
-static const struct unweave_frame *find_function(const struct work *work,
+static const struct unweave_frame *find_function(const struct splice_work *work,
 						 const struct unweave_frame *at,
 						 const struct unweave_frame *to,
 						 const struct unweave_frame *link)
@@ -385,58 +111,268 @@ static const struct unweave_frame *find_function(const struct work *work,
 	return found;
 }
 
+/* Whether the anchor called an adapter, which calls the function in its own way. */
+static bool is_adapted(const struct splice_work *work, const struct unweave_frame *at,
+		       const struct unweave_frame *anchor)
+{
+	const struct unweave_frame *called = frame_before(at, anchor);
+
+	return called && splice_is_adapter(work, called);
+}
+
+/* The rootmost frame before `to` that is none of an adapter or the library; NULL: there is none. */
+static const struct unweave_frame *last_of_program(const struct splice_work *work,
+						   const struct unweave_frame *at,
+						   const struct unweave_frame *to)
+{
+	const struct unweave_frame *last = NULL;
+
+	for (; at && at != to; at = at->awaiter)
+		if (!splice_is_plumbing(work, at))
+			last = at;
+	return last;
+}
+
+/* The function that the anchor called, by itself or by an adapter; NULL if it is not there. */
+static const struct unweave_frame *callee_of(const struct splice_work *work,
+					     const struct unweave_frame *at,
+					     const struct unweave_frame *anchor,
+					     const struct sample_segment *segment)
+{
+	if (!is_adapted(work, at, anchor))
+		return frame_before(at, anchor);
+	if (work->options->same && segment->chain && segment->chain->kind == UNWEAVE_FRAME_CODE)
+		return find_function(work, at, anchor, segment->chain);
+	return last_of_program(work, at, anchor);
+}
+
+/* Whether what the anchor called is the function that the chain begins with. */
+enum match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
+
+static enum match match(const struct splice_work *work, const struct unweave_frame *at,
+			const struct unweave_frame *anchor, const struct sample_segment *segment)
+{
+	const struct unweave_frame *callee = callee_of(work, at, anchor, segment);
+
+	if (!work->options->same || !segment->chain ||
+	    segment->chain->kind == UNWEAVE_FRAME_OMITTED)
+		return MATCH_UNKNOWN;
+	/* An adapter that is on its way to the function, or back, has called nothing else. */
+	if (is_adapted(work, at, anchor) && !callee)
+		return last_of_program(work, at, anchor) ? MATCH_NO : MATCH_UNKNOWN;
+	if (!callee || callee->kind == UNWEAVE_FRAME_OMITTED)
+		return MATCH_UNKNOWN;
+	return is_same(work, callee, segment->chain) ? MATCH_YES : MATCH_NO;
+}
+
+static const struct unweave_frame *skip_plumbing(const struct splice_work *work,
+						 const struct unweave_frame *at)
+{
+	while (at && !splice_is_anchor(work, at) && splice_is_plumbing(work, at))
+		at = at->awaiter;
+	return at;
+}
+
+/* The same as splice_put_native(), but without the dispatch of runs that are over. */
+static void put_calls(struct splice_work *work, const struct unweave_frame *from,
+		      const struct unweave_frame *to, uint64_t task)
+{
+	while (from && from != to) {
+		const struct unweave_frame *next = from->awaiter;
+
+		if (splice_is_anchor(work, from))
+			next = skip_plumbing(work, next);
+		else
+			splice_put_call(work, from, task);
+		from = next;
+	}
+}
+
+/*
+ * What was above the anchor, with the function that it called. False if that is
+ * not there: the anchor itself was sampled, or a walk had to leave frames out.
+ */
+static bool put_above(struct splice_work *work, const struct unweave_frame *at,
+		      const struct unweave_frame *anchor, const struct sample_segment *segment)
+{
+	const struct unweave_frame *callee = callee_of(work, at, anchor, segment);
+	const struct unweave_frame *gap =
+		callee && callee->kind == UNWEAVE_FRAME_OMITTED ? callee : NULL;
+
+	/* What is known of the function that ran up to the gap. */
+	if (gap && gap != at && work->options->same && segment->chain) {
+		const struct unweave_frame *above = frame_before(at, gap);
+
+		if (segment->chain->kind == UNWEAVE_FRAME_CODE &&
+		    is_same(work, above, segment->chain))
+			callee = above;
+	}
+	if (!callee || callee->kind == UNWEAVE_FRAME_OMITTED) {
+		splice_put_native(work, at, anchor, segment->task);
+		return false;
+	}
+	put_calls(work, at, callee, segment->task);
+	splice_put_running(work, callee, segment);
+	return true;
+}
+
+/* A run whose chain nobody knows: what is there physically stays, all of it. */
+static const struct unweave_frame *splice_unknown(struct splice_work *work,
+						  const struct unweave_frame *at,
+						  const struct unweave_frame *anchor,
+						  uint32_t index)
+{
+	const struct sample_segment *segment = &work->sample->segments[index];
+	const struct unweave_frame *after = NULL;
+
+	splice_note(work, SPLICE_NO_CHAIN);
+	if (anchor) {
+		put_above(work, at, anchor, segment);
+		/* Up to where the run around it goes on; there may be none. */
+		if (index + 1 < work->sample->segment_count)
+			after = skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
+		at = anchor;
+	} else if (index + 1 < work->sample->segment_count) {
+		return at;
+	}
+	splice_put_native(work, at, after, segment->task);
+	return after;
+}
+
+/* The first frame of the library's own before `to`; NULL if there is none. */
+static const struct unweave_frame *first_plumbing(const struct splice_work *work,
+						  const struct unweave_frame *at,
+						  const struct unweave_frame *to)
+{
+	while (at && at != to && !splice_is_plumbing(work, at))
+		at = at->awaiter;
+	return at && at != to ? at : NULL;
+}
+
+/*
+ * Where the innermost run's dispatch ends, between two functions of it: its
+ * frames, and whatever they call, are all that is on the stack of the run. NULL
+ * if it is not there, or nobody can see where it ends.
+ */
+static const struct unweave_frame *dispatch_end(const struct splice_work *work,
+						const struct unweave_frame *at,
+						const struct unweave_frame *to)
+{
+	const struct unweave_frame *first = first_plumbing(work, at, to);
+
+	return first ? skip_plumbing(work, first) : NULL;
+}
+
+/*
+ * A state machine goes on inside of the one before, which is done but still on
+ * the stack. In between, neither runs: what goes on next is told by the chain.
+ */
+static const struct unweave_frame *between_boxes(const struct splice_work *work,
+						 const struct unweave_frame *at,
+						 const struct unweave_frame *anchor, uint32_t index)
+{
+	const struct sample_segment *segment = &work->sample->segments[index];
+
+	if (index || !of_machine(segment->task) || match(work, at, anchor, segment) != MATCH_NO)
+		return NULL;
+	return dispatch_end(work, at, anchor);
+}
+
+/* A run that begins at an anchor. Returns where the run around it goes on. */
+static const struct unweave_frame *splice_at_anchor(struct splice_work *work,
+						    const struct unweave_frame *at,
+						    const struct unweave_frame *anchor,
+						    uint32_t index)
+{
+	const struct sample_segment *segment = &work->sample->segments[index];
+	const struct unweave_frame *between = between_boxes(work, at, anchor, index);
+
+	if (between) {
+		splice_put_native(work, at, between, segment->task);
+		splice_put_awaits(work, segment->chain, segment);
+		return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
+	}
+	/* An adapter may call more than the function. */
+	if (match(work, at, anchor, segment) == MATCH_NO && !is_adapted(work, at, anchor))
+		splice_note(work, SPLICE_MISMATCH);
+	if (put_above(work, at, anchor, segment)) {
+		splice_put_rest(work, segment);
+	} else {
+		splice_put_frame(work, segment->chain, segment->task, SPLICE_RUNNING);
+		splice_put_awaits(work, segment->chain->awaiter, segment);
+	}
+	return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
+}
+
 /* A run without an anchor, whose running function was found all the same. */
-static const struct unweave_frame *splice_at_function(struct work *work,
+static const struct unweave_frame *splice_at_function(struct splice_work *work,
 						      const struct unweave_frame *at,
 						      const struct unweave_frame *function,
 						      const struct sample_segment *segment)
 {
-	put_native(work, at, function, segment->task);
-	put_running(work, function, segment);
-	put_rest(work, segment);
+	splice_put_native(work, at, function, segment->task);
+	splice_put_running(work, function, segment);
+	splice_put_rest(work, segment);
 	return function->awaiter;
 }
 
-static bool is_cut(const struct work *work)
+static bool is_cut(const struct splice_work *work)
 {
 	return work->sample->flags & SAMPLE_CUT || !work->sample->native;
+}
+
+/* What an anchor called that is of one of the runs around this one; NULL if it is not there. */
+static const struct unweave_frame *outer_callee(const struct splice_work *work,
+						const struct unweave_frame *at,
+						const struct unweave_frame *anchor, uint32_t index)
+{
+	const struct unweave_frame *callee = frame_before(at, anchor);
+
+	while (callee && splice_is_adapter(work, callee) && ++index < work->sample->segment_count) {
+		const struct unweave_frame *found =
+			callee_of(work, at, anchor, &work->sample->segments[index]);
+
+		if (found)
+			return found;
+	}
+	return callee;
 }
 
 /*
  * No anchor is on the stack: it was cut, or the run is in its dispatch, or its
  * runtime has no anchors.
  */
-static const struct unweave_frame *splice_no_anchor(struct work *work,
+static const struct unweave_frame *splice_no_anchor(struct splice_work *work,
 						    const struct unweave_frame *at,
 						    const struct unweave_frame *next,
 						    uint32_t index)
 {
 	const struct sample_segment *segment = &work->sample->segments[index];
 	/* What the next anchor called is the running function of the run around this one. */
-	const struct unweave_frame *to = next ? frame_before(at, next) : NULL;
+	const struct unweave_frame *to = next ? outer_callee(work, at, next, index) : NULL;
 	const struct unweave_frame *function = find_function(work, at, to, segment->chain);
 	const struct unweave_frame *end = index ? NULL : dispatch_end(work, at, to);
 	bool cut = is_cut(work) && !next;
 
 	if (!function && end) {
-		put_native(work, at, end, segment->task);
-		put_awaits(work, segment->chain, segment->task);
+		splice_put_native(work, at, end, segment->task);
+		splice_put_awaits(work, segment->chain, segment);
 		return end;
 	}
-	note(work, cut ? SPLICE_CUT : SPLICE_NO_ANCHOR);
+	splice_note(work, cut ? SPLICE_CUT : SPLICE_NO_ANCHOR);
 	if (function)
 		return splice_at_function(work, at, function, segment);
-	put_native(work, at, to, segment->task);
+	splice_put_native(work, at, to, segment->task);
 	/* Where nobody can tell, it is among the native frames, if these are whole: it runs. */
 	if (work->options->same || cut || !at || at == to)
-		put_awaits(work, segment->chain, segment->task);
+		splice_put_awaits(work, segment->chain, segment);
 	else
-		put_rest(work, segment);
+		splice_put_rest(work, segment);
 	return to;
 }
 
 /* Whether what the anchor called is known to be the function that a run around this one runs. */
-static bool is_outer(const struct work *work, const struct unweave_frame *at,
+static bool is_outer(const struct splice_work *work, const struct unweave_frame *at,
 		     const struct unweave_frame *anchor, uint32_t index)
 {
 	while (++index < work->sample->segment_count)
@@ -445,14 +381,30 @@ static bool is_outer(const struct work *work, const struct unweave_frame *at,
 	return false;
 }
 
+/* Whether the function of a run around this one lies between its own and an adapter's anchor. */
+static bool is_below_outer(const struct splice_work *work, const struct unweave_frame *at,
+			   const struct unweave_frame *anchor, uint32_t index)
+{
+	const struct unweave_frame *callee =
+		callee_of(work, at, anchor, &work->sample->segments[index]);
+
+	while (callee && ++index < work->sample->segment_count) {
+		const struct unweave_frame *chain = work->sample->segments[index].chain;
+
+		if (chain && find_function(work, callee->awaiter, anchor, chain))
+			return true;
+	}
+	return false;
+}
+
 /* Whether an anchor that several runs could have is this one's. */
-static bool may_own(const struct work *work, const struct unweave_frame *at,
+static bool may_own(const struct splice_work *work, const struct unweave_frame *at,
 		    const struct unweave_frame *anchor, uint32_t index)
 {
 	enum match known = match(work, at, anchor, &work->sample->segments[index]);
 
 	if (known == MATCH_YES)
-		return true;
+		return !is_adapted(work, at, anchor) || !is_below_outer(work, at, anchor, index);
 	if (is_outer(work, at, anchor, index))
 		return false;
 	/* A thread that is in the library's code may be in the dispatch of its innermost run. */
@@ -463,7 +415,7 @@ static bool may_own(const struct work *work, const struct unweave_frame *at,
  * The anchor at which the run goes on. One of a run inside of it that is over may
  * come first, while its functions are on their way out: names tell them apart.
  */
-static const struct unweave_frame *find_anchor(const struct work *work,
+static const struct unweave_frame *find_anchor(const struct splice_work *work,
 					       const struct unweave_frame *at, uint32_t index)
 {
 	const struct sample_segment *segment = &work->sample->segments[index];
@@ -478,8 +430,8 @@ static const struct unweave_frame *find_anchor(const struct work *work,
 }
 
 /* One run. Returns the native frame at which the run around it goes on. */
-static const struct unweave_frame *splice_run(struct work *work, const struct unweave_frame *at,
-					      uint32_t index)
+static const struct unweave_frame *splice_run(struct splice_work *work,
+					      const struct unweave_frame *at, uint32_t index)
 {
 	const struct sample_segment *segment = &work->sample->segments[index];
 	const struct unweave_frame *anchor = find_anchor(work, at, index);
@@ -500,20 +452,20 @@ static const struct unweave_frame *splice_run(struct work *work, const struct un
 enum splice_outcome splice(const struct splice_options *options, const struct sample *sample,
 			   struct splice_frame *ret, uint32_t most, uint32_t *ret_count)
 {
-	struct work work = {.options = options,
-			    .sample = sample,
-			    .out = ret,
-			    .most = most,
-			    .outcome = SPLICE_EXACT};
+	struct splice_work work = {.options = options,
+				   .sample = sample,
+				   .out = ret,
+				   .most = most,
+				   .outcome = SPLICE_EXACT};
 	const struct unweave_frame *at = sample->native;
 
 	if (!sample->segment_count) {
-		note(&work, SPLICE_NO_TASK);
-		put_native(&work, at, NULL, 0);
+		splice_note(&work, SPLICE_NO_TASK);
+		splice_put_native(&work, at, NULL, 0);
 	}
 	for (uint32_t i = 0; i < sample->segment_count; i++)
 		at = splice_run(&work, at, i);
-	put_end(&work);
+	splice_put_end(&work);
 	*ret_count = work.count;
 	return work.outcome;
 }

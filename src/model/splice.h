@@ -17,6 +17,15 @@
  * thread that is in the dispatch of its innermost run, between two functions,
  * has the dispatch's own frames on top of the whole chain. A run whose chain
  * nobody knows keeps all that is there, anchor and dispatch too.
+ *
+ * A callback is its own whole chain, and why it runs comes after it. Between the
+ * anchor and the callback lies the adapter that knows how to call it, at times
+ * with some of the library; an adapter's frames are left out wherever they called
+ * something.
+ *
+ *     native, innermost first     parse  on_read | go (adapter)  anchor 0  …  uv_run  main
+ *     chain, and its cause                on_read   on_accept's place  main's place
+ *     spliced                     parse  on_read   on_accept  main
  */
 #ifndef MODEL_SPLICE_H
 #define MODEL_SPLICE_H
@@ -31,6 +40,7 @@ enum splice_kind {
 	SPLICE_RUNNING, /* the same, and the innermost function of its task's chain */
 	SPLICE_AWAIT,   /* a function that awaits, from a chain */
 	SPLICE_OMITTED, /* `address` frames are left out here; 0: nobody knows how many */
+	SPLICE_ARMED,   /* a function that armed a callback, where it did; from a cause */
 };
 
 struct splice_frame {
@@ -61,11 +71,23 @@ struct splice_anchors {
 /* Whether two addresses lie in one function; for the check that the anchor's callee is right. */
 typedef bool (*splice_same_function)(void *data, uint64_t one, uint64_t other);
 
+/*
+ * What follows the chain of a site's tasks, innermost first: why they run. Returns how many
+ * frames there are in `*ret`, which stay until the next call; `task` in them counts for nothing.
+ */
+typedef uint32_t (*splice_cause)(void *data, uint32_t site, const struct splice_frame **ret);
+
+#define SPLICE_ADAPTERS_MAX 16u
+
 struct splice_options {
 	struct splice_anchors anchors;
 	struct splice_anchors plumbing; /* code of the library around its anchors; or 0 */
-	splice_same_function same;      /* or NULL: not checked */
+	struct splice_anchors adapters[SPLICE_ADAPTERS_MAX]; /* code of those that are there */
+	uint32_t adapter_count;
+	splice_same_function same; /* or NULL: not checked */
 	void *same_data;
+	splice_cause cause; /* or NULL: there are none */
+	void *cause_data;
 };
 
 /* Which anchor an address inside of them is in, 0 to 31. */

@@ -19,6 +19,7 @@ int modules_init(struct modules *modules, struct recorder *recorder,
 	struct symbols_options options = {.pid = attachment->pid};
 
 	*modules = (struct modules){.recorder = recorder,
+				    .attachment = attachment,
 				    .pid = attachment->pid,
 				    .anchors = attachment->control->anchors,
 				    .dispatch = attachment->control->dispatch,
@@ -109,11 +110,36 @@ static int on_module(void *data, const struct symbol_module *module)
 	return 0;
 }
 
+/* What the program kept of its mappings, copied out: it is not to be believed. */
+static int look_at_kept(const struct modules *modules, struct look *look)
+{
+	struct arena_control *control = modules->attachment->control;
+	uint32_t bytes = control->mapped_bytes;
+	char *lines;
+	int r;
+
+	if (!bytes || bytes > ARENA_MAPPED_BYTES)
+		return 0;
+	lines = malloc(bytes);
+	if (!lines)
+		return -ENOMEM;
+	memcpy(lines, arena_mapped(control), bytes);
+	r = maps_each_in(lines, bytes, modules->pid, on_module, look);
+	free(lines);
+	return r;
+}
+
 int modules_look(struct modules *modules)
 {
 	struct look look = {.modules = modules, .list = BUFFER_INIT(FORMAT_PAYLOAD_MAX - 64)};
-	int r = maps_each(modules->pid, on_module, &look);
+	int r = 0;
 
+	/* Of a dead one, another may have the number. */
+	if (attach_is_alive(modules->attachment))
+		r = maps_each(modules->pid, on_module, &look);
+	/* It was gone before anybody could look: then it says itself what it began with. */
+	if (r != -ENOMEM && !modules->known.count)
+		r = look_at_kept(modules, &look);
 	tell_modules(&look);
 	buffer_fini(&look.list);
 	return r;
@@ -150,7 +176,7 @@ static bool encode_name(struct modules *modules, struct buffer *to, uint64_t add
 	uint32_t count = symbol->count < META_SYMBOL_FRAMES ? symbol->count : META_SYMBOL_FRAMES;
 	size_t most;
 
-	if (!count || !symbol->frames[count - 1].function)
+	if (!count || (!symbol->frames[count - 1].function && !symbol->start))
 		return false;
 	/* Two texts for each frame, and some numbers. */
 	most = ADDRESS_BYTES / count / 2 - 16;

@@ -9,7 +9,8 @@
 #include "util/map.h"
 
 struct modules {
-	struct recorder *recorder; /* borrowed */
+	struct recorder *recorder; /* borrowed, as the next one */
+	const struct attachment *attachment;
 	uint32_t pid;
 	uint64_t anchors;
 	uint64_t dispatch, dispatch_end;

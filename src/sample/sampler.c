@@ -13,6 +13,7 @@
 
 #include "arena/clock.h"
 #include "arena/ring.h"
+#include "drain/sites.h"
 #include "sample/clocks.h"
 #include "sample/modules.h"
 #include "sample/stacks.h"
@@ -178,7 +179,8 @@ static void choose_driver(struct sampler *sampler)
 		perf = clocks_try_perf(sampler->threads.pid, sampler->period_ns);
 	sampler->user_only = perf.allowed && perf.user_only;
 	sampler->driver = perf.allowed ? SAMPLER_PERF : SAMPLER_TIMER;
-	if (!perf.allowed && !sampler->options.no_perf)
+	/* One that has ended by now needs neither. */
+	if (!perf.allowed && !sampler->options.no_perf && perf.error != ESRCH)
 		add_note(sampler,
 			 "Perf events may not be used (%s): timers are, which tick no "
 			 "faster than the kernel's clock.",
@@ -568,8 +570,22 @@ int sampler_halt(struct sampler *sampler)
 	return r;
 }
 
+static int note_site(void *data, const struct meta_site *site)
+{
+	struct sampler *sampler = data;
+
+	if (site->code)
+		modules_note(&sampler->modules, site->code);
+	/* Where a call returns to may be in the next function already. */
+	if (site->place)
+		modules_note(&sampler->modules, site->place - 1);
+	return 0;
+}
+
 int sampler_finish(struct sampler *sampler)
 {
+	uint32_t seen = 0;
+
 	const struct stacks *chains = recorder_stacks(sampler->recorder);
 
 	if (sampler->options.hz)
@@ -580,6 +596,7 @@ int sampler_finish(struct sampler *sampler)
 	for (uint32_t i = 1; i <= stacks_count(chains); i++)
 		if (stacks_at(chains, i)->kind == UNWEAVE_FRAME_CODE)
 			modules_note(&sampler->modules, stacks_at(chains, i)->address);
+	sites_tell(sampler->attachment, &seen, note_site, sampler);
 	return modules_tell_names(&sampler->modules);
 }
 

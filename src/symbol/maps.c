@@ -148,19 +148,13 @@ static int visit_line(uint32_t pid, const struct line *line, struct known *known
 	return visit(data, &module);
 }
 
-int maps_each(uint32_t pid, maps_visit visit, void *data)
+static int visit_file(FILE *file, uint32_t pid, maps_visit visit, void *data)
 {
-	char name[64];
-	cleanup(close_file) FILE *file = NULL;
 	cleanup(free_text) char *text = NULL;
 	struct known known = {0};
 	size_t capacity = 0;
 	int r = 0;
 
-	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
-	file = fopen(name, "re");
-	if (!file)
-		return -errno;
 	while (r == 0 && getline(&text, &capacity, file) > 0) {
 		struct line line;
 		bool code;
@@ -172,4 +166,24 @@ int maps_each(uint32_t pid, maps_visit visit, void *data)
 		r = -EIO;
 	free(known.path);
 	return r;
+}
+
+int maps_each(uint32_t pid, maps_visit visit, void *data)
+{
+	char name[64];
+	cleanup(close_file) FILE *file = NULL;
+
+	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
+	file = fopen(name, "re");
+	return file ? visit_file(file, pid, visit, data) : -errno;
+}
+
+int maps_each_in(const char *lines, size_t bytes, uint32_t pid, maps_visit visit, void *data)
+{
+	cleanup(close_file) FILE *file = NULL;
+
+	if (!bytes)
+		return 0;
+	file = fmemopen((char *)lines, bytes, "r");
+	return file ? visit_file(file, pid, visit, data) : -errno;
 }

@@ -13,4 +13,7 @@ typedef int (*maps_visit)(void *data, const struct symbol_module *module);
  */
 int maps_each(uint32_t pid, maps_visit visit, void *data);
 
+/* The same for lines of such a file that were kept, of a process that may be no more. */
+int maps_each_in(const char *lines, size_t bytes, uint32_t pid, maps_visit visit, void *data);
+
 #endif /* SYMBOL_MAPS_H */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/bounds.h"
 #include "symbol/demangle.h"
 #include "symbol/symtab.h"
 #include "util/cleanup.h"
@@ -39,6 +40,7 @@ struct object {
 	bool names_read;
 	struct symtab symtab;
 	struct debug_index *debug; /* NULL: there is none */
+	struct bounds bounds;
 	bool frames_read;
 	Dwarf_CFI *cfi; /* NULL: there is none */
 	Dwarf_Addr cfi_bias;
@@ -313,6 +315,8 @@ static int read_names(struct object *object)
 		r = symtab_init(&object->symtab, object->module);
 	if (r < 0)
 		object->debug = debug_index_free(object->debug);
+	if (r == 0)
+		bounds_init(&object->bounds, object->module);
 	object->names_read = r == 0;
 	return r;
 }
@@ -375,6 +379,8 @@ int object_find(struct object *object, uint64_t address, struct debug_place *ret
 	if (ret->count == 0)
 		ret->count = 1;
 	name_outermost(&object->symtab, address, ret);
+	if (!ret->frames[ret->count - 1].function)
+		ret->start = bounds_find(&object->bounds, address);
 	return 0;
 }
 

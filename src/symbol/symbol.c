@@ -343,18 +343,22 @@ static const struct symbol *look_up(struct symbols *symbols, uint64_t address,
 	const struct mapping *mapping = mappings_find(&symbols->mappings, address);
 	struct file *file = mapping ? &symbols->files[mapping->file] : NULL;
 	struct symbol *symbol = store_alloc(&symbols->store, sizeof(*symbol));
+	/* Of one without a name, a file may know more. */
+	bool named = said && said->frames[said->count - 1].function;
 
 	if (!symbol)
 		return NULL;
-	*symbol = said ? *said : unknown_symbol;
+	*symbol = named ? *said : unknown_symbol;
 	if (file) {
 		symbol->module = file->name;
 		symbol->path = file->path;
 		symbol->offset = address - mapping->start + mapping->offset;
 	}
-	if (!said && !(file && look_in_file(symbols, file, address, symbol)) &&
+	if (!named && !(file && look_in_file(symbols, file, address, symbol)) &&
 	    !(file && object_has_file(file->object)))
 		look_in_perfmap(symbols, address, symbol);
+	if (said && !symbol->start)
+		symbol->start = said->start;
 	return symbol;
 }
 

@@ -58,7 +58,10 @@ struct symbols *symbols_free(struct symbols *symbols);
  */
 int symbols_add_module(struct symbols *symbols, const struct symbol_module *module);
 
-/* Says what `address` is, so that no file need be read for it. -ENOMEM. */
+/*
+ * Says what `address` is, so that no file need be read for it; if it has no name, only where files
+ * say no more. -ENOMEM.
+ */
 int symbols_add(struct symbols *symbols, uint64_t address, uint64_t start,
 		const struct symbol_frame *frames, uint32_t count);
 

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unweave/callback.h"
 #include "util/grow.h"
+
+#define ADAPTERS_MAX 64u
 
 int catalog_init(struct catalog *catalog)
 {
@@ -41,6 +44,8 @@ void catalog_fini(struct catalog *catalog)
 		site_free(&catalog->sites[i]);
 	free(catalog->threads);
 	free(catalog->sites);
+	free(catalog->adapters);
+	free(catalog->adapter_texts);
 	free(catalog->ends);
 	map_fini(&catalog->thread_index);
 	map_fini(&catalog->site_index);
@@ -184,22 +189,50 @@ static int site_set_kind(struct reader_site *entry, const struct meta_text *kind
 	return 0;
 }
 
-/* The kinds of `count` sites, which are listed again at `sites`. Older traces have none. */
-static int read_kinds(struct catalog *catalog, struct wire *from, struct wire *sites,
-		      uint64_t count)
+/* The entry of the next one of the sites that are listed at `sites`; NULL: no memory. */
+static struct reader_site *next_entry(struct catalog *catalog, struct wire *sites)
 {
-	for (; count && from->at < from->end && !from->bad; count--) {
+	struct meta_site site;
+
+	meta_site_decode(sites, &site);
+	return site_entry(catalog, (uint32_t)site.id);
+}
+
+/* The kinds of `count` sites, which are listed again at `sites`. Older traces have none. */
+static int read_kinds(struct catalog *catalog, struct wire *from, struct wire sites, uint64_t count)
+{
+	for (; count && from->at < from->end; count--) {
 		struct reader_site *entry;
-		struct meta_site site;
 		struct meta_text kind;
 
-		meta_site_decode(sites, &site);
 		meta_text_decode(from, &kind);
 		if (from->bad)
 			return -EBADMSG;
-		entry = site_entry(catalog, (uint32_t)site.id);
+		entry = next_entry(catalog, &sites);
 		if (!entry || site_set_kind(entry, &kind) < 0)
 			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What they are of callbacks, in the same way. */
+static int read_callbacks(struct catalog *catalog, struct wire *from, struct wire sites,
+			  uint64_t count)
+{
+	for (; count && from->at < from->end; count--) {
+		struct reader_site *entry;
+		struct meta_site site;
+
+		meta_callback_decode(from, &site);
+		if (from->bad || site.flags > UINT32_MAX || site.under > UINT32_MAX)
+			return -EBADMSG;
+		entry = next_entry(catalog, &sites);
+		if (!entry)
+			return -ENOMEM;
+		entry->flags = (uint32_t)site.flags;
+		entry->code = site.code;
+		entry->place = site.place;
+		entry->under = (uint32_t)site.under;
 	}
 	return 0;
 }
@@ -208,6 +241,7 @@ int catalog_read_sites(struct catalog *catalog, struct wire *from)
 {
 	uint64_t count = wire_varint(from);
 	struct wire again = *from;
+	int r;
 
 	for (uint64_t left = count; left && !from->bad; left--) {
 		struct reader_site *entry;
@@ -220,7 +254,74 @@ int catalog_read_sites(struct catalog *catalog, struct wire *from)
 		if (!entry || site_set(entry, &site) < 0)
 			return -ENOMEM;
 	}
-	return from->bad ? -EBADMSG : read_kinds(catalog, from, &again, count);
+	if (from->bad)
+		return -EBADMSG;
+	r = read_kinds(catalog, from, again, count);
+	return r < 0 ? r : read_callbacks(catalog, from, again, count);
+}
+
+/*
+ * All of the block's texts in one piece of memory, which is as long as the block
+ * at most: each has a length there, and an end here.
+ */
+int catalog_read_adapters(struct catalog *catalog, struct wire *from)
+{
+	size_t bytes = (size_t)(from->end - from->at);
+	uint64_t count = wire_varint(from);
+	struct reader_adapter *adapters;
+	char *texts, *at;
+
+	/* One takes three bytes at least. */
+	if (from->bad || count > ADAPTERS_MAX || count > bytes / 3)
+		return -EBADMSG;
+	adapters = calloc(ADAPTERS_MAX, sizeof(*adapters));
+	texts = at = malloc(bytes + 1);
+	for (uint64_t i = 0; adapters && texts && i < count && !from->bad; i++) {
+		struct meta_adapter adapter;
+
+		meta_adapter_decode(from, &adapter);
+		if (from->bad)
+			break;
+		adapters[i].name = lay_out(&at, &adapter.name);
+		adapters[i].fate = adapter.fate;
+		adapters[i].why = lay_out(&at, &adapter.why);
+	}
+	if (!adapters || !texts || from->bad) {
+		int r = adapters && texts ? -EBADMSG : -ENOMEM;
+
+		free(adapters);
+		free(texts);
+		return r;
+	}
+	free(catalog->adapters);
+	free(catalog->adapter_texts);
+	catalog->adapters = adapters;
+	catalog->adapter_count = (uint32_t)count;
+	catalog->adapter_texts = texts;
+	return 0;
+}
+
+/* One that took hold, as its site says; two threads may have told it at once. */
+static int note_adapter(struct catalog *catalog, const struct reader_site *site)
+{
+	const char *version = site->kind ? site->kind : "";
+	uint32_t i = 0;
+
+	if (!catalog->adapters)
+		catalog->adapters = calloc(ADAPTERS_MAX, sizeof(*catalog->adapters));
+	if (!catalog->adapters)
+		return -ENOMEM;
+	while (i < catalog->adapter_count && (strcmp(catalog->adapters[i].name, site->name) != 0 ||
+					      (catalog->adapters[i].version &&
+					       strcmp(catalog->adapters[i].version, version) != 0)))
+		i++;
+	if (i == ADAPTERS_MAX)
+		return 0;
+	if (i == catalog->adapter_count)
+		catalog->adapters[catalog->adapter_count++] =
+			(struct reader_adapter){.name = site->name, .why = ""};
+	catalog->adapters[i].version = version;
+	return 0;
 }
 
 int catalog_read_end(struct catalog *catalog, struct wire *from)
@@ -267,13 +368,23 @@ static int by_number(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-void catalog_finish(struct catalog *catalog)
+static void order_threads(struct catalog *catalog)
 {
 	if (!catalog->thread_count)
 		return;
 	qsort(catalog->threads, catalog->thread_count, sizeof(*catalog->threads), by_number);
 	for (uint32_t i = 0; i < catalog->thread_count; i++)
 		*map_find(&catalog->thread_index, catalog->threads[i].thread) = i;
+}
+
+int catalog_finish(struct catalog *catalog)
+{
+	order_threads(catalog);
+	for (uint32_t i = 0; i < catalog->site_count; i++)
+		if (catalog->sites[i].flags & UNWEAVE_SITE_ADAPTER &&
+		    note_adapter(catalog, &catalog->sites[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 const struct reader_thread *catalog_thread(const struct catalog *catalog, uint32_t thread)

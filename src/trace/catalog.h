@@ -27,6 +27,10 @@ struct catalog {
 	uint32_t site_capacity;
 	struct map site_index;
 
+	struct reader_adapter *adapters; /* texts are in `adapter_texts`, and the sites */
+	uint32_t adapter_count;
+	char *adapter_texts;
+
 	struct meta_stream_end *ends; /* of the last END block */
 	uint64_t ends_left_out;       /* streams that it had no room for */
 	uint32_t end_count;
@@ -41,13 +45,15 @@ void catalog_fini(struct catalog *catalog);
 int catalog_read_session(struct catalog *catalog, struct wire *from);
 int catalog_read_threads(struct catalog *catalog, struct wire *from);
 int catalog_read_sites(struct catalog *catalog, struct wire *from);
+int catalog_read_adapters(struct catalog *catalog, struct wire *from);
 int catalog_read_end(struct catalog *catalog, struct wire *from);
 
 /* A thread that has events; unnamed until a THREADS block names it. -ENOMEM. */
 int catalog_note_thread(struct catalog *catalog, uint32_t thread);
 
-/* To be called after the last block: puts the threads in order. */
-void catalog_finish(struct catalog *catalog);
+/* To be called after the last block: puts the threads in order, and the adapters together.
+ * -ENOMEM. */
+int catalog_finish(struct catalog *catalog);
 
 /* NULL if it is not there. */
 const struct reader_thread *catalog_thread(const struct catalog *catalog, uint32_t thread);

@@ -77,7 +77,7 @@ struct flight *flight_free(struct flight *flight)
 /* Of these each says all that there is to say. */
 static bool replaces_others(uint8_t kind)
 {
-	return kind == BLOCK_SESSION || kind == BLOCK_SAMPLER;
+	return kind == BLOCK_SESSION || kind == BLOCK_SAMPLER || kind == BLOCK_ADAPTERS;
 }
 
 static void drop_kind(struct flight_list *list, uint8_t kind)
@@ -105,6 +105,7 @@ static bool piece_stays(struct flight *flight, const struct block *block, size_t
 	case BLOCK_SAMPLER:
 	case BLOCK_MODULES:
 	case BLOCK_SYMBOLS:
+	case BLOCK_ADAPTERS:
 	case BLOCK_END:
 		return true;
 	case BLOCK_CLOCK:

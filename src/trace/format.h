@@ -28,6 +28,7 @@ enum block_kind {
 	BLOCK_SAMPLER,
 	BLOCK_MODULES,
 	BLOCK_SYMBOLS,
+	BLOCK_ADAPTERS,
 };
 
 enum block_codec { BLOCK_PLAIN, BLOCK_ZSTD };
@@ -79,7 +80,7 @@ enum event_code {
 #define OTHER_FLAGS 16u /* varint */
 
 /* The last kind of event that this build knows. */
-#define FORMAT_KIND_MAX UNWEAVE_EVENT_TASK
+#define FORMAT_KIND_MAX UNWEAVE_EVENT_DUE
 
 /* Whether the event's chain is the told chain of its task; else it has none. */
 static inline bool format_tells_chain(uint64_t kind)

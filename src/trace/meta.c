@@ -119,6 +119,38 @@ void meta_text_decode(struct wire *from, struct meta_text *ret)
 	*ret = get_text(from);
 }
 
+int meta_callback_encode(struct buffer *to, const struct meta_site *site)
+{
+	buffer_put_varint(to, site->flags);
+	buffer_put_varint(to, site->code);
+	buffer_put_varint(to, site->place);
+	buffer_put_varint(to, site->under);
+	return result(to);
+}
+
+void meta_callback_decode(struct wire *from, struct meta_site *ret)
+{
+	ret->flags = wire_varint(from);
+	ret->code = wire_varint(from);
+	ret->place = wire_varint(from);
+	ret->under = wire_varint(from);
+}
+
+int meta_adapter_encode(struct buffer *to, const struct meta_adapter *adapter)
+{
+	put_text(to, adapter->name);
+	buffer_put_varint(to, adapter->fate);
+	put_text(to, adapter->why);
+	return result(to);
+}
+
+void meta_adapter_decode(struct wire *from, struct meta_adapter *ret)
+{
+	ret->name = get_text(from);
+	ret->fate = wire_varint(from);
+	ret->why = get_text(from);
+}
+
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end)
 {
 	buffer_put_varint(to, end->thread);

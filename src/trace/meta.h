@@ -44,14 +44,29 @@ struct meta_thread {
 	struct meta_text name;
 };
 
-/* One of a SITES block, which ends with the kind of each, a text. */
+/* One of a SITES block: this, then the kind of each, a text, then what each is of callbacks. */
 struct meta_site {
 	uint64_t id;
 	uint64_t line;
 	struct meta_text name;
 	struct meta_text function;
 	struct meta_text file;
+	/* Apart: */
+	struct meta_text kind;
+	uint64_t flags; /* UNWEAVE_SITE_* in unweave/callback.h */
+	uint64_t code;  /* of callbacks: their address; 0: it is not a site of callbacks */
+	uint64_t place; /* address that their arming returned to; 0: unknown */
+	uint64_t under; /* site of the task that armed them; 0: none */
 };
+
+/* One of an ADAPTERS block: one that was wanted when the program was started. */
+struct meta_adapter {
+	struct meta_text name; /* of the library that it is for */
+	uint64_t fate;         /* enum meta_fate */
+	struct meta_text why;  /* if it could not be: a sentence */
+};
+
+enum meta_fate { META_FATE_LOADED = 1, META_FATE_IMPOSSIBLE, META_FATE_FORBIDDEN };
 
 /* END: one per stream, then the losses that belong to no stream. */
 struct meta_stream_end {
@@ -71,6 +86,8 @@ int meta_clock_encode(struct buffer *to, const struct meta_clock *clock);
 int meta_thread_encode(struct buffer *to, const struct meta_thread *thread);
 int meta_site_encode(struct buffer *to, const struct meta_site *site);
 int meta_text_encode(struct buffer *to, struct meta_text text);
+int meta_callback_encode(struct buffer *to, const struct meta_site *site);
+int meta_adapter_encode(struct buffer *to, const struct meta_adapter *adapter);
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end);
 int meta_loss_encode(struct buffer *to, const struct meta_loss *loss);
 
@@ -80,6 +97,8 @@ void meta_clock_decode(struct wire *from, struct meta_clock *ret);
 void meta_thread_decode(struct wire *from, struct meta_thread *ret);
 void meta_site_decode(struct wire *from, struct meta_site *ret);
 void meta_text_decode(struct wire *from, struct meta_text *ret);
+void meta_callback_decode(struct wire *from, struct meta_site *ret);
+void meta_adapter_decode(struct wire *from, struct meta_adapter *ret);
 void meta_stream_end_decode(struct wire *from, struct meta_stream_end *ret);
 void meta_loss_decode(struct wire *from, struct meta_loss *ret);
 

@@ -123,6 +123,8 @@ static int read_metadata(struct reader *reader, uint8_t kind, struct wire *from)
 		return catalog_read_threads(&reader->catalog, from);
 	case BLOCK_SITES:
 		return catalog_read_sites(&reader->catalog, from);
+	case BLOCK_ADAPTERS:
+		return catalog_read_adapters(&reader->catalog, from);
 	case BLOCK_SAMPLER:
 		return sampled_read_sampler(&reader->sampled, from);
 	case BLOCK_MODULES:
@@ -183,7 +185,7 @@ static int scan(struct reader *reader, struct diag *diag)
 			r = note_events(reader, &block, offset);
 		else if (block.kind == BLOCK_SAMPLES)
 			r = note_samples(reader, &block, offset);
-		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_SYMBOLS)
+		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_ADAPTERS)
 			r = note_metadata(reader, &block, offset, payload, diag);
 		if (r < 0)
 			return r;
@@ -258,7 +260,8 @@ int reader_open(struct reader **ret, const char *path, reader_on_fault on_fault,
 		r = apply_ends(reader);
 	if (r < 0)
 		return r == -ENOMEM ? no_memory(diag) : r;
-	catalog_finish(&reader->catalog);
+	if (catalog_finish(&reader->catalog) < 0)
+		return no_memory(diag);
 	timeline_set_rate(&reader->timeline, reader->catalog.session.ticks_per_s);
 	summarise(reader);
 	r = reader_seek(reader, 0, UINT64_MAX, diag);
@@ -308,6 +311,11 @@ uint32_t reader_thread_count(const struct reader *reader)
 const struct reader_thread *reader_thread_at(const struct reader *reader, uint32_t index)
 {
 	return index < reader->catalog.thread_count ? &reader->catalog.threads[index] : NULL;
+}
+
+const struct reader_adapter *reader_adapter_at(const struct reader *reader, uint32_t index)
+{
+	return index < reader->catalog.adapter_count ? &reader->catalog.adapters[index] : NULL;
 }
 
 uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss cause)

@@ -45,6 +45,18 @@ struct reader_site {
 	const char *function;
 	const char *file;
 	const char *kind; /* or NULL: a trace from before there were any */
+	uint32_t flags;   /* UNWEAVE_SITE_* in unweave/callback.h */
+	uint32_t under;   /* of callbacks: the site of what armed them; 0: none */
+	uint64_t code;    /* of callbacks: their address; 0: the site is not one of callbacks */
+	uint64_t place;   /* address that their arming returned to; 0: unknown */
+};
+
+/* One that says for a library what its callbacks do, and took hold, or was to. */
+struct reader_adapter {
+	const char *name;    /* of the library */
+	const char *version; /* of the library; NULL: it did not take hold */
+	uint64_t fate;       /* enum meta_fate, or one that this build does not know; 0: unknown */
+	const char *why;     /* "" unless it could not be */
 };
 
 /* What is known without decoding an event. Owned by the reader. */
@@ -79,6 +91,9 @@ const struct reader_site *reader_site(const struct reader *reader, uint32_t site
 /* Threads by index, 0 to reader_thread_count() - 1, in the order of their numbers. */
 uint32_t reader_thread_count(const struct reader *reader);
 const struct reader_thread *reader_thread_at(const struct reader *reader, uint32_t index);
+
+/* Adapters by index; NULL past the last one. */
+const struct reader_adapter *reader_adapter_at(const struct reader *reader, uint32_t index);
 
 /* Losses that belong to no thread, by cause; from the END block. */
 uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss cause);

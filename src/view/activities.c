@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #define DEPTH_MOST 16u
 #define LABELS_MOST 65536u /* a program may give each of its tasks a name of its own */
 
@@ -18,9 +17,9 @@ struct own {
 	uint32_t activity; /* + 1, once it has ended */
 };
 
-int activities_init(struct activities *activities)
+int activities_init(struct activities *activities, struct symbols *symbols)
 {
-	*activities = (struct activities){0};
+	*activities = (struct activities){.symbols = symbols};
 	if (map_init(&activities->index, UINT32_MAX) < 0 ||
 	    map_init(&activities->site_index, UINT32_MAX) < 0 || texts_new(&activities->texts) < 0)
 		return -ENOMEM;
@@ -86,9 +85,10 @@ bool activities_first_on(struct model_task *task, uint32_t index)
 }
 
 /* UINT32_MAX: no memory. */
-static uint32_t add_activity(struct activities *activities, uint32_t parent, uint32_t label)
+static uint32_t add_activity(struct activities *activities, uint32_t parent, uint32_t label,
+			     enum naming_role role)
 {
-	uint64_t key = (uint64_t)parent << 32 | label;
+	uint64_t key = (uint64_t)parent << 32 | label << 2 | role;
 	uint32_t *known = map_find(&activities->index, key);
 
 	if (known)
@@ -108,14 +108,19 @@ static uint32_t add_activity(struct activities *activities, uint32_t parent, uin
 		.parent = parent,
 		.label = label,
 		.depth = parent ? activities->at[parent - 1].depth + 1 : 0,
+		.role = role,
+		.kind = "",
 		.sums.first = UINT64_MAX,
 	};
 	return activities->count++;
 }
 
-/* The activity of this label below a parent (+ 1), or one of those around it. */
-static uint32_t activity_below(struct activities *activities, uint32_t parent, const char *text)
+/* The activity of tasks like this below a parent (+ 1), or one of those around it. */
+static uint32_t activity_below(struct activities *activities, uint32_t parent,
+			       const struct model_task *task)
 {
+	enum naming_role role = naming_role(task->site);
+	const char *text = task->label;
 	uint32_t label;
 
 	if (!text[0])
@@ -126,12 +131,12 @@ static uint32_t activity_below(struct activities *activities, uint32_t parent, c
 	if (label == UINT32_MAX)
 		return UINT32_MAX;
 	for (uint32_t at = parent; at; at = activities->at[at - 1].parent)
-		if (activities->at[at - 1].label == label)
+		if (activities->at[at - 1].label == label && activities->at[at - 1].role == role)
 			return at - 1;
 	/* A line of tasks with a name each would be as deep as it is long. */
 	while (parent && activities->at[parent - 1].depth + 1 >= DEPTH_MOST)
 		parent = activities->at[parent - 1].parent;
-	return add_activity(activities, parent, label);
+	return add_activity(activities, parent, label, role);
 }
 
 /* As things are called now. Parents live, or have theirs; so a loop among ids ends it. */
@@ -148,7 +153,7 @@ static uint32_t activity_of(struct activities *activities, struct model *model, 
 	if (own)
 		parent = own->activity;
 	while (count) {
-		uint32_t at = activity_below(activities, parent, path[--count]->task->label);
+		uint32_t at = activity_below(activities, parent, path[--count]->task);
 
 		if (at == UINT32_MAX)
 			return UINT32_MAX;
@@ -160,9 +165,11 @@ static uint32_t activity_of(struct activities *activities, struct model *model, 
 static void add_sums(struct activities_sums *sums, const struct model_task *task)
 {
 	uint64_t duration = task->ended - task->created;
+	bool stands = naming_role(task->site) != NAMING_TASK;
 
 	sums->tasks++;
-	sums->incomplete += task->end == MODEL_INCOMPLETE;
+	sums->incomplete += task->end == MODEL_INCOMPLETE && !stands;
+	sums->open += task->end == MODEL_INCOMPLETE && stands;
 	sums->errors += task->end == MODEL_ERROR;
 	sums->cancelled += task->end == MODEL_CANCELLED;
 	if (task->created < sums->first)
@@ -184,11 +191,8 @@ static const char *site_label(struct activities *activities, const struct reader
 	char text[300];
 	uint32_t number;
 
-	if (site->name[0])
-		snprintf(text, sizeof(text), "%s", site->name);
-	else if (site->function[0])
-		snprintf(text, sizeof(text), "task in %s", site->function);
-	else
+	naming_label(activities->symbols, site, text, sizeof(text));
+	if (!text[0])
 		snprintf(text, sizeof(text), "site %u", site->id);
 	number = texts_add(activities->texts, text);
 	return number == UINT32_MAX ? NULL : texts_get(activities->texts, number);
@@ -253,6 +257,8 @@ int activities_ended(struct activities *activities, struct model *model, struct 
 		return -ENOMEM;
 	}
 	add_sums(&activities->at[at].sums, task);
+	if (task->site && task->site->kind)
+		activities->at[at].kind = task->site->kind;
 	if (site)
 		add_sums(&site->sums, task);
 	retire(task, at + 1);

@@ -2,19 +2,23 @@
 /*
  * Tasks of one label, apart by what the tasks were that created them: a tree.
  * What creates its own kind again is one activity, also if others are between; and
- * what is very deep is beside its creator.
+ * what is very deep is beside its creator. Standing tasks are apart from their
+ * calls, which are called the same.
  */
 #ifndef VIEW_ACTIVITIES_H
 #define VIEW_ACTIVITIES_H
 
 #include "model/model.h"
+#include "symbol/symbol.h"
 #include "util/map.h"
+#include "view/naming.h"
 #include "view/texts.h"
 
 /* What tasks have together. */
 struct activities_sums {
 	uint64_t tasks;
-	uint64_t incomplete; /* of them had not ended */
+	uint64_t incomplete; /* of them had not ended; 0 for what stands */
+	uint64_t open;       /* of those that stand, the same */
 	uint64_t errors, cancelled;
 	uint64_t first, last; /* ns: the first creation, the last end */
 	uint64_t duration;    /* ns, of all lives */
@@ -27,6 +31,8 @@ struct activity {
 	uint32_t parent; /* an index + 1; 0: none */
 	uint32_t label;  /* of `texts` */
 	uint32_t depth;  /* activities above it */
+	enum naming_role role;
+	const char *kind; /* of the site of one of its tasks; "" if unknown */
 	struct activities_sums sums;
 };
 
@@ -43,14 +49,15 @@ struct activities {
 	uint32_t capacity;
 	struct map index; /* parent and label to activity */
 	struct texts *texts;
+	struct symbols *symbols;
 	struct activities_site *sites;
 	uint32_t site_count;
 	uint32_t site_capacity;
 	struct map site_index;
 };
 
-/* Returns -ENOMEM. */
-int activities_init(struct activities *activities);
+/* `symbols` is borrowed. Returns -ENOMEM. */
+int activities_init(struct activities *activities, struct symbols *symbols);
 void activities_fini(struct activities *activities);
 
 /* For a model's sink: both use the task's `user`. -ENOMEM. */

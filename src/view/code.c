@@ -2,12 +2,12 @@
 #include "view/code.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/hash.h"
+#include "view/naming.h"
 
 #define BUILD_ID_MOST 64u /* bytes; more are cut off */
 #define PATH_MOST 4096u
@@ -139,15 +139,6 @@ uint32_t code_unknown(struct code *code)
 	return words(code, &code->unknown, "[unknown]");
 }
 
-/* What stands for a function whose name nobody knows. */
-static void nameless(char *to, size_t room_there, const struct symbol *symbol, uint64_t address)
-{
-	if (symbol->module)
-		snprintf(to, room_there, "%s+0x%" PRIx64, symbol->module, symbol->offset);
-	else
-		snprintf(to, room_there, "0x%" PRIx64, address);
-}
-
 uint32_t code_locate(struct code *code, const struct tree_node *node)
 {
 	const uint32_t *known;
@@ -170,7 +161,7 @@ uint32_t code_locate(struct code *code, const struct tree_node *node)
 		char name[PATH_MOST];
 
 		if (!frame->function)
-			nameless(name, sizeof(name), symbol, node->address);
+			naming_nameless(symbol, node->address, name, sizeof(name));
 		number = add_function(code, frame->function ? frame->function : name, frame->file,
 				      location.module);
 		if (add_line(code, number, frame->line) < 0)

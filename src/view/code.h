@@ -7,6 +7,7 @@
 #ifndef VIEW_CODE_H
 #define VIEW_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/tree.h"
@@ -60,6 +61,12 @@ struct code {
 /* Takes the modules from the trace. Returns -ENOMEM; code_fini() in any case. */
 int code_init(struct code *code, const struct reader *reader, struct symbols *symbols);
 void code_fini(struct code *code);
+
+/* Whether a frame comes from a chain: it awaits, or armed a callback. */
+static inline bool code_awaits(const struct tree_node *node)
+{
+	return node->kind == SPLICE_AWAIT || node->kind == SPLICE_ARMED;
+}
 
 /* The location of a frame; 0: no memory. */
 uint32_t code_locate(struct code *code, const struct tree_node *node);

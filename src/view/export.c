@@ -66,6 +66,13 @@ const char *export_label(const struct model_task *task)
 	return task->label && *task->label ? task->label : "task";
 }
 
+const char *export_end(const struct model_task *task)
+{
+	if (task->end == MODEL_INCOMPLETE && naming_role(task->site) != NAMING_TASK)
+		return "open";
+	return model_end_name(task->end);
+}
+
 const char *export_source(uint32_t source)
 {
 	static const char *const names[] = {
@@ -77,14 +84,30 @@ const char *export_source(uint32_t source)
 	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "other";
 }
 
+const char *const export_loop_figures[EXPORT_LOOP_FIGURES] = {
+	"iterations", "calls", "idle_ns", "busy_ns", "lag_median_ns", "lag_p99_ns", "lag_max_ns",
+};
+
+struct export_loop export_loop(const struct model_loop *loop)
+{
+	return (struct export_loop){
+		.task = loop->task->id,
+		.figures = {loop->iterations, loop->runs, loop->idle, loop->busy,
+			    histogram_quantile(&loop->lag, 500),
+			    histogram_quantile(&loop->lag, 990), loop->lag.max},
+	};
+}
+
 int export_model(const struct export *export, struct model **ret)
 {
 	int r = model_new(ret, export->reader);
 
-	if (r == 0)
-		model_set_splice(*ret, (struct splice_anchors){0}, naming_same_function,
-				 export->symbols);
-	return r;
+	if (r < 0)
+		return r;
+	model_set_splice(*ret, (struct splice_anchors){0}, naming_same_function, export->symbols);
+	model_set_labels(*ret, naming_site_label, export->symbols);
+	model_set_folds(*ret, naming_surely_same, export->symbols);
+	return 0;
 }
 
 static void progress(void *data, uint64_t done, uint64_t all)

@@ -63,8 +63,20 @@ uint32_t export_tid(const struct export *export, uint32_t thread);
 const char *export_thread_name(const struct export *export, uint32_t thread);
 /* Never "". */
 const char *export_label(const struct model_task *task);
+/* How a task ended; what stands and was not closed is open, and not incomplete. */
+const char *export_end(const struct model_task *task);
 /* What woke a task. */
 const char *export_source(uint32_t source);
+
+#define EXPORT_LOOP_FIGURES 7u
+
+/* What a loop did, for the end of its life. */
+struct export_loop {
+	uint64_t task; /* 0: none */
+	uint64_t figures[EXPORT_LOOP_FIGURES];
+};
+extern const char *const export_loop_figures[EXPORT_LOOP_FIGURES];
+struct export_loop export_loop(const struct model_loop *loop);
 
 /* A model of the trace, with what it needs to judge samples. Returns -ENOMEM. */
 int export_model(const struct export *export, struct model **ret);

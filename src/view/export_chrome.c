@@ -16,6 +16,7 @@
 #include "view/code.h"
 #include "view/export_formats.h"
 #include "view/json.h"
+#include "view/naming.h"
 #include "view/tracks.h"
 
 /* Rows of nested runs have tids of their own, beyond those of threads. */
@@ -24,6 +25,7 @@
 
 struct writer {
 	struct export *export;
+	struct export_loop loop; /* that was told last */
 	struct model *model;
 	struct code code;
 	struct tracks tracks;
@@ -151,15 +153,22 @@ static void put_async(struct writer *writer, const char *name, const struct mode
 static void put_task_facts(struct writer *writer, const struct model_task *task)
 {
 	struct json *json = &writer->json;
+	const char *role = naming_role_word(naming_role(task->site));
 
 	json_open(json, "args", '{');
 	json_address(json, "task", task->id);
 	if (task->parent)
 		json_address(json, "parent", task->parent);
 	if (task->site) {
-		json_text(json, "site", task->site->function);
-		json_text(json, "file", task->site->file);
-		json_number(json, "line", task->site->line);
+		struct symbol_frame origin = naming_origin(writer->export->symbols, task->site);
+
+		json_text(json, "site", origin.function);
+		json_text(json, "file", origin.file);
+		json_number(json, "line", origin.line);
+		if (task->site->kind && *task->site->kind)
+			json_text(json, "kind", task->site->kind);
+		if (role)
+			json_text(json, "role", role);
 	}
 	json_close(json, '}');
 }
@@ -295,13 +304,22 @@ static int on_task(void *data, struct model_task *task)
 	json_open(&writer->json, "args", '{');
 	if (strcmp(track->name, export_label(task)) != 0)
 		json_text(&writer->json, "label", export_label(task));
-	json_text(&writer->json, "ended", model_end_name(task->end));
+	json_text(&writer->json, "ended", export_end(task));
+	for (uint32_t i = 0; i < EXPORT_LOOP_FIGURES && writer->loop.task == task->id; i++)
+		json_number(&writer->json, export_loop_figures[i], writer->loop.figures[i]);
 	if (task->uncertain)
 		json_bool(&writer->json, "uncertain", true);
 	json_close(&writer->json, '}');
 	close_event(writer);
 	tracks_end(&writer->tracks, task);
 	return export_status(writer->export);
+}
+
+/* Its task comes next. */
+static int on_loop(void *data, const struct model_loop *loop)
+{
+	((struct writer *)data)->loop = export_loop(loop);
+	return 0;
 }
 
 static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
@@ -338,7 +356,7 @@ static void put_frame(struct writer *writer, uint32_t number, const struct tree_
 		json->comma = false;
 		json_open(json, key, '{');
 		json_text(json, "name", code_text(&writer->code, function->name));
-		json_text(json, "category", node->kind == SPLICE_AWAIT ? "await" : "native");
+		json_text(json, "category", code_awaits(node) ? "await" : "native");
 		if (parent[0] != '0')
 			json_text(json, "parent", parent);
 		json_close(json, '}');
@@ -400,6 +418,7 @@ static int write_all(struct writer *writer, struct diag *diag)
 		.sample = on_sample,
 		.task = on_task,
 		.idle = on_idle,
+		.loop = on_loop,
 		.data = writer,
 	};
 	char name[256];

@@ -38,6 +38,7 @@ static const char *annotation(uint32_t kind)
 {
 	switch (kind) {
 	case PROFILE_AWAIT:
+	case PROFILE_ARMED:
 		return "_[a]";
 	case PROFILE_INLINED:
 		return "_[i]";

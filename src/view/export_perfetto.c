@@ -15,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/hash.h"
 #include "view/export_formats.h"
+#include "view/naming.h"
 #include "view/perfetto.h"
 #include "view/protobuf.h"
 #include "view/tracks.h"
@@ -69,6 +70,7 @@ enum { TRACK_OF_PROGRAM, TRACK_OF_TASKS, TRACK_OF_LANE, TRACK_OF_TASK };
 
 struct writer {
 	struct export *export;
+	struct export_loop loop; /* that was told last */
 	struct model *model;
 	struct code code;
 	struct perfetto perfetto;
@@ -220,14 +222,22 @@ static int get_lane(struct writer *writer, uint32_t thread, uint32_t depth, stru
 
 static void note_site(struct writer *writer, const struct reader_site *site)
 {
+	const char *role = naming_role_word(naming_role(site));
+	struct symbol_frame origin;
+
 	if (!site)
 		return;
-	if (*site->function)
-		note(writer, "site", NOTE_TEXT, 0, site->function);
-	if (*site->file)
-		note(writer, "file", NOTE_TEXT, 0, site->file);
-	if (site->line)
-		note(writer, "line", NOTE_NUMBER, site->line, NULL);
+	origin = naming_origin(writer->export->symbols, site);
+	if (*origin.function)
+		note(writer, "site", NOTE_TEXT, 0, origin.function);
+	if (*origin.file)
+		note(writer, "file", NOTE_TEXT, 0, origin.file);
+	if (origin.line)
+		note(writer, "line", NOTE_NUMBER, origin.line, NULL);
+	if (site->kind && *site->kind)
+		note(writer, "kind", NOTE_TEXT, 0, site->kind);
+	if (role)
+		note(writer, "role", NOTE_TEXT, 0, role);
 }
 
 /* The task's track; named, and its life begun, when something of it is first written. */
@@ -409,12 +419,21 @@ static int on_task(void *data, struct model_task *task)
 	opened = open_event(writer, &end);
 	if (strcmp(track->name, export_label(task)) != 0)
 		note(writer, "label", NOTE_TEXT, 0, export_label(task));
-	note(writer, "ended", NOTE_TEXT, 0, model_end_name(task->end));
+	note(writer, "ended", NOTE_TEXT, 0, export_end(task));
+	for (uint32_t i = 0; i < EXPORT_LOOP_FIGURES && writer->loop.task == task->id; i++)
+		note(writer, export_loop_figures[i], NOTE_NUMBER, writer->loop.figures[i], NULL);
 	if (task->uncertain)
 		note(writer, "uncertain", NOTE_TEXT, 0, "events were lost meanwhile");
 	r = close_event(writer, opened);
 	tracks_end(&writer->tracks, task);
 	return r < 0 ? r : export_status(writer->export);
+}
+
+/* Its task comes next. */
+static int on_loop(void *data, const struct model_loop *loop)
+{
+	((struct writer *)data)->loop = export_loop(loop);
+	return 0;
 }
 
 static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
@@ -544,6 +563,7 @@ static int write_perfetto(struct export *export, struct diag *diag)
 		.sample = on_sample,
 		.task = on_task,
 		.idle = on_idle,
+		.loop = on_loop,
 		.data = &writer,
 	};
 	int r;

@@ -13,6 +13,7 @@
 #include "util/varint.h"
 #include "view/code.h"
 #include "view/export_formats.h"
+#include "view/naming.h"
 #include "view/protobuf.h"
 
 #define MESSAGE_MOST (UINT32_C(64) << 20)
@@ -111,14 +112,16 @@ static uint32_t label_of(struct writer *writer, const struct model_task *task)
 
 static uint32_t site_of(struct writer *writer, const struct reader_site *site)
 {
+	struct symbol_frame origin;
 	char what[512];
 
 	if (!site)
 		return 0;
-	if (site->line)
-		snprintf(what, sizeof(what), "%s %s:%u", site->function, site->file, site->line);
+	origin = naming_origin(writer->export->symbols, site);
+	if (origin.line)
+		snprintf(what, sizeof(what), "%s %s:%u", origin.function, origin.file, origin.line);
 	else
-		snprintf(what, sizeof(what), "%s", *site->function ? site->function : site->name);
+		snprintf(what, sizeof(what), "%s", *origin.function ? origin.function : site->name);
 	return text(writer, what);
 }
 

@@ -85,7 +85,7 @@ static int add_node(struct firefox *firefox, uint32_t number)
 	if (!location)
 		return -ENOMEM;
 	for (uint32_t i = code_location(firefox->code, location)->count; i-- > 0;)
-		if (add_frame(firefox, location, i, node->kind == SPLICE_AWAIT, &frame) < 0 ||
+		if (add_frame(firefox, location, i, code_awaits(node), &frame) < 0 ||
 		    add_stack(firefox, row, frame, &row) < 0)
 			return -ENOMEM;
 	firefox->rows[number] = row + 1;

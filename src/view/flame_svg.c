@@ -20,8 +20,9 @@
 #define NARROWEST 0.5  /* px: less is not drawn */
 #define CHARACTER 6.63 /* px, of the monospaced font at 11 px */
 #define SHADES 4u      /* of each kind, so that neighbours differ */
-#define KINDS 6u       /* those of a profile, and labels of tasks */
-#define LABEL 5u
+#define KINDS 7u       /* those of a profile, and labels of tasks */
+#define LABEL 6u
+#define LEGEND 132.0 /* px, of a word in the legend */
 
 struct svg {
 	const struct flame *flame;
@@ -35,14 +36,16 @@ struct svg {
 };
 
 static const uint8_t light[KINDS][3] = {
-	{243, 178, 122}, {110, 196, 184}, {180, 162, 236},
+	{243, 178, 122}, {110, 196, 184}, {180, 162, 236}, {166, 178, 240},
 	{246, 219, 150}, {224, 220, 213}, {178, 207, 231},
 };
 static const uint8_t dark[KINDS][3] = {
-	{159, 96, 45}, {34, 120, 110}, {103, 80, 168}, {134, 108, 50}, {73, 72, 80}, {64, 99, 130},
+	{159, 96, 45},  {34, 120, 110}, {103, 80, 168}, {78, 92, 170},
+	{134, 108, 50}, {73, 72, 80},   {64, 99, 130},
 };
-static const char *const kind_words[KINDS] = {"native",  "running task", "awaits",
-					      "inlined", "no code",      "label of tasks"};
+static const char *const kind_words[KINDS] = {"native",           "running task", "awaits",
+					      "armed a callback", "inlined",      "no code",
+					      "label of tasks"};
 
 static void free_pointer(void *pointer)
 {
@@ -163,7 +166,7 @@ static void put_legend(const struct svg *svg)
 		return;
 	}
 	for (uint32_t kind = 0; kind < KINDS; kind++) {
-		double x = PAD + kind * 120;
+		double x = PAD + kind * LEGEND;
 
 		fprintf(svg->to,
 			"<rect class=\"k%u1\" x=\"%g\" y=\"%g\" width=\"12\" height=\"12\" "
@@ -173,7 +176,7 @@ static void put_legend(const struct svg *svg)
 	fprintf(svg->to,
 		"<rect class=\"edge\" x=\"%g\" y=\"%g\" width=\"12\" height=\"2\"/>"
 		"<text class=\"legend\" x=\"%g\" y=\"%g\">async meets native code</text>\n",
-		PAD + KINDS * 120, y + 5, PAD + KINDS * 120 + 18, y + 10);
+		PAD + KINDS * LEGEND, y + 5, PAD + KINDS * LEGEND + 18, y + 10);
 }
 
 static void put_tooltip(const struct svg *svg, uint32_t node, const struct flame_name *name)
@@ -241,7 +244,7 @@ static bool is_async(const struct flame *flame, uint32_t node)
 {
 	uint32_t kind = flame_name(flame, flame_at(flame, node)->name)->kind;
 
-	return kind == PROFILE_AWAIT || kind == PROFILE_RUNNING;
+	return kind == PROFILE_AWAIT || kind == PROFILE_ARMED || kind == PROFILE_RUNNING;
 }
 
 static bool is_note(const struct flame *flame, uint32_t node)

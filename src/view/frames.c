@@ -2,13 +2,12 @@
 #include "view/frames.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "util/cleanup.h"
 #include "util/grow.h"
 #include "util/map.h"
+#include "view/naming.h"
 #include "view/texts.h"
 
 struct frames {
@@ -114,10 +113,7 @@ static uint32_t place_of(struct frames *frames, const struct symbol *symbol, uin
 {
 	char text[4096];
 
-	if (symbol->module)
-		snprintf(text, sizeof(text), "%s+%#" PRIx64, symbol->module, symbol->offset);
-	else
-		snprintf(text, sizeof(text), "%#" PRIx64, address);
+	naming_nameless(symbol, address, text, sizeof(text));
 	return name_of(frames, text, symbol->module ? symbol->module : "", "", 0, kind);
 }
 
@@ -125,13 +121,14 @@ static uint32_t name_at(struct frames *frames, const struct symbol *symbol, uint
 			uint64_t address, enum profile_kind kind)
 {
 	const struct symbol_frame *frame = &symbol->frames[at];
-	bool outermost = at + 1 == symbol->count;
+	/* Of what armed a callback, the line is where it did. */
+	bool outermost = at + 1 == symbol->count, begin = outermost && kind != PROFILE_ARMED;
 
 	if (!frame->function)
 		return place_of(frames, symbol, address, kind);
 	return name_of(frames, frame->function, symbol->module ? symbol->module : "",
 		       frame->file ? frame->file : "",
-		       outermost ? first_line(frames, symbol) : frame->line,
+		       begin ? first_line(frames, symbol) : frame->line,
 		       outermost ? kind : PROFILE_INLINED);
 }
 
@@ -155,6 +152,7 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 		[SPLICE_NATIVE] = PROFILE_NATIVE,
 		[SPLICE_RUNNING] = PROFILE_RUNNING,
 		[SPLICE_AWAIT] = PROFILE_AWAIT,
+		[SPLICE_ARMED] = PROFILE_ARMED,
 	};
 	struct tree_node at = *tree_at(frames->tree, node);
 	const struct symbol *symbol = NULL;

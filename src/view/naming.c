@@ -2,11 +2,15 @@
 #include "view/naming.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "unweave/callback.h"
 #include "util/cleanup.h"
 
 #define TEXT_MAX 4096u
+#define LABEL_MAX 300u
 #define FRAMES_MAX META_SYMBOL_FRAMES
 
 DEFINE_FREEP(struct symbols, symbols_free)
@@ -81,6 +85,93 @@ int naming_new(struct symbols **ret, struct reader *reader, bool no_files, struc
 	return 0;
 }
 
+void naming_nameless(const struct symbol *symbol, uint64_t address, char *to, size_t room)
+{
+	uint64_t into = symbol->start ? address - symbol->start : 0;
+
+	if (symbol->module)
+		snprintf(to, room, "%s+%#" PRIx64, symbol->module, symbol->offset - into);
+	else
+		snprintf(to, room, "%#" PRIx64, address - into);
+}
+
+void naming_function(struct symbols *symbols, uint64_t address, char *to, size_t room)
+{
+	const struct symbol *symbol = symbols_find(symbols, address);
+	const char *function = symbol->frames[symbol->count - 1].function;
+
+	if (function)
+		snprintf(to, room, "%s", function);
+	else
+		naming_nameless(symbol, address, to, room);
+}
+
+struct symbol_frame naming_origin(struct symbols *symbols, const struct reader_site *site)
+{
+	struct symbol_frame origin = {site->function, site->file, site->line};
+
+	/* What a call returns to may be in the next function already. */
+	if (site->place)
+		origin = symbols_find(symbols, site->place - 1)->frames[0];
+	origin.function = origin.function ? origin.function : "";
+	origin.file = origin.file ? origin.file : "";
+	return origin;
+}
+
+static void callback_label(struct symbols *symbols, const struct reader_site *site, char *to,
+			   size_t room)
+{
+	const char *kind = site->kind ? site->kind : "";
+	char function[LABEL_MAX];
+
+	/* All loops of a library go through one function: what a loop is in tells it from others.
+	 */
+	if (site->flags & UNWEAVE_SITE_LOOP && site->place) {
+		naming_function(symbols, site->place - 1, function, sizeof(function));
+		snprintf(to, room, "%s in %s", kind[0] ? kind : "loop", function);
+		return;
+	}
+	naming_function(symbols, site->code, function, sizeof(function));
+	snprintf(to, room, "%s%s%s", kind, kind[0] ? " " : "", function);
+}
+
+void naming_label(struct symbols *symbols, const struct reader_site *site, char *to, size_t room)
+{
+	if (site->name[0])
+		snprintf(to, room, "%s", site->name);
+	else if (site->function[0])
+		snprintf(to, room, "task in %s", site->function);
+	else if (site->code)
+		callback_label(symbols, site, to, room);
+	else
+		snprintf(to, room, "%s", site->kind ? site->kind : "");
+}
+
+char *naming_site_label(void *symbols, const struct reader_site *site)
+{
+	char label[LABEL_MAX];
+
+	naming_label(symbols, site, label, sizeof(label));
+	return strdup(label);
+}
+
+enum naming_role naming_role(const struct reader_site *site)
+{
+	if (!site || !(site->flags & UNWEAVE_SITE_STANDING))
+		return NAMING_TASK;
+	return site->flags & UNWEAVE_SITE_LOOP ? NAMING_LOOP : NAMING_STANDING;
+}
+
+const char *naming_role_word(enum naming_role role)
+{
+	static const char *const words[NAMING_ROLES] = {
+		[NAMING_STANDING] = "standing",
+		[NAMING_LOOP] = "loop",
+	};
+
+	return words[role];
+}
+
 /* Whether two addresses without names may be in one function: who knows, but in one file they are.
  */
 static bool may_be_same(const struct symbol *one, const struct symbol *other)
@@ -98,4 +189,11 @@ bool naming_same_function(void *symbols, uint64_t one, uint64_t other)
 	if (first->start || second->start)
 		return first->start == second->start;
 	return may_be_same(first, second);
+}
+
+bool naming_surely_same(void *symbols, uint64_t one, uint64_t other)
+{
+	uint64_t start = symbols_find(symbols, one)->start;
+
+	return start && start == symbols_find(symbols, other)->start;
 }

@@ -258,7 +258,7 @@ static uint32_t find_path(struct perfetto *perfetto, const struct tree *tree, ui
 		const struct tree_node *node = tree_at(tree, stack);
 
 		path[i].location = code_locate(perfetto->code, node);
-		path[i].awaits = node->kind == SPLICE_AWAIT;
+		path[i].awaits = code_awaits(node);
 		if (!path[i].location)
 			return 0;
 		stack = node->parent;

@@ -125,6 +125,13 @@ static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
 	return also->idle ? also->idle(also->data, thread, start, end) : 0;
 }
 
+static int on_loop(void *data, const struct model_loop *loop)
+{
+	const struct model_sink *also = &((struct profile *)data)->also;
+
+	return also->loop ? also->loop(also->data, loop) : 0;
+}
+
 static void on_progress(void *data, uint64_t done, uint64_t all)
 {
 	const struct profile_options *options = ((struct profile *)data)->options;
@@ -400,6 +407,8 @@ static int init(struct profile *profile, const struct profile_options *options)
 		options->also_begin(profile->also.data, profile->model);
 	model_set_splice(profile->model, (struct splice_anchors){0}, naming_same_function,
 			 options->symbols);
+	model_set_labels(profile->model, naming_site_label, options->symbols);
+	model_set_folds(profile->model, naming_surely_same, options->symbols);
 	return 0;
 }
 
@@ -415,6 +424,7 @@ int profile_new(struct profile **ret, const struct profile_options *options, str
 		.dropped = on_dropped,
 		.soon = options->no_tasks ? NULL : on_soon,
 		.idle = on_idle,
+		.loop = on_loop,
 		.progress = options->progress ? on_progress : NULL,
 		.data = profile,
 	};

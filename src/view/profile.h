@@ -29,6 +29,7 @@ enum profile_kind {
 	PROFILE_NATIVE,
 	PROFILE_RUNNING, /* a native frame that is a task's own function */
 	PROFILE_AWAIT,   /* a function that awaits */
+	PROFILE_ARMED,   /* one that armed the callback on top of it */
 	PROFILE_INLINED, /* into the frame below it */
 	PROFILE_NOTE,    /* no code: "[waiting]", "[queued]", "[running]", "[no task]", "[...]" */
 };

@@ -197,7 +197,10 @@ static int on_wait(void *data, const struct model_wait *wait)
 		at->longest = length;
 	if (wait->end_unknown) {
 		at->unended++;
-		at->stuck += length >= (totals->last - totals->first) / 2;
+		/* That a timer has not run down yet is no wonder. */
+		if (!wait->task->site || !wait->task->site->kind ||
+		    strcmp(wait->task->site->kind, "timer") != 0)
+			at->stuck += length >= (totals->last - totals->first) / 2;
 	}
 	return 0;
 }
@@ -254,6 +257,11 @@ static int on_idle(void *data, uint32_t number, uint64_t start, uint64_t end)
 	return 0;
 }
 
+static int on_loop(void *data, const struct model_loop *loop)
+{
+	return loops_add(&((struct survey *)data)->loops, loop);
+}
+
 static uint64_t key_of(const struct model_task *task, enum survey_order order)
 {
 	switch (order) {
@@ -290,6 +298,11 @@ static void sift_task(struct survey *survey, uint32_t at)
 	heap[at] = moved;
 }
 
+static bool stands(const struct model_task *task)
+{
+	return naming_role(task->site) != NAMING_TASK;
+}
+
 static int keep_task(struct survey *survey, const struct model_task *task)
 {
 	struct survey_task made = {.task = *task, .key = key_of(task, survey->options.order)};
@@ -297,7 +310,8 @@ static int keep_task(struct survey *survey, const struct model_task *task)
 
 	if (!most || (survey->task_count == most && survey->tasks[0].key >= made.key))
 		return 0;
-	if (!is_wanted(survey, task))
+	if (!is_wanted(survey, task) ||
+	    (survey->options.incomplete && (task->end != MODEL_INCOMPLETE || stands(task))))
 		return 0;
 	made.task.user = NULL;
 	made.task.label = keep(survey, task->label);
@@ -321,6 +335,8 @@ static int on_task(void *data, struct model_task *task)
 	int r = keep_task(survey, task);
 
 	survey->uncertain += task->uncertain;
+	survey->standing += stands(task);
+	survey->open += stands(task) && task->end == MODEL_INCOMPLETE;
 	return r < 0 ? r : activities_ended(&survey->activities, survey->model, task);
 }
 
@@ -410,6 +426,7 @@ static void merge_waits(struct survey *survey)
 static void put_in_order(struct survey *survey)
 {
 	merge_waits(survey);
+	loops_finish(&survey->loops);
 	if (survey->run_count)
 		qsort(survey->runs, survey->run_count, sizeof(*survey->runs), by_length);
 	if (survey->task_count)
@@ -421,8 +438,10 @@ static int init(struct survey *survey, const struct survey_options *options)
 	survey->options = *options;
 	survey->runs = calloc(options->runs_most + 1, sizeof(*survey->runs));
 	survey->tasks = calloc(options->tasks_most + 1, sizeof(*survey->tasks));
-	if (!survey->runs || !survey->tasks || activities_init(&survey->activities) < 0 ||
-	    texts_new(&survey->texts) < 0 || map_init(&survey->thread_index, UINT32_MAX) < 0 ||
+	if (!survey->runs || !survey->tasks ||
+	    activities_init(&survey->activities, options->symbols) < 0 ||
+	    loops_init(&survey->loops, options->symbols) < 0 || texts_new(&survey->texts) < 0 ||
+	    map_init(&survey->thread_index, UINT32_MAX) < 0 ||
 	    map_init(&survey->sleep_index, UINT32_MAX) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reader_thread_count(options->reader); i++)
@@ -442,6 +461,7 @@ int survey_new(struct survey **ret, const struct survey_options *options, struct
 		.task = on_task,
 		.dropped = on_dropped,
 		.idle = on_idle,
+		.loop = on_loop,
 		.data = survey,
 	};
 	struct profile_options reading = {
@@ -474,6 +494,7 @@ struct survey *survey_free(struct survey *survey)
 		return NULL;
 	profile_free(survey->profile);
 	activities_fini(&survey->activities);
+	loops_fini(&survey->loops);
 	texts_free(survey->texts);
 	map_fini(&survey->thread_index);
 	map_fini(&survey->sleep_index);

@@ -8,6 +8,7 @@
 
 #include "util/map.h"
 #include "view/activities.h"
+#include "view/loops.h"
 #include "view/profile.h"
 #include "view/texts.h"
 
@@ -74,6 +75,7 @@ struct survey_options {
 	uint32_t runs_most;      /* single runs to keep, the longest */
 	uint32_t tasks_most;     /* single tasks to keep; 0: none */
 	enum survey_order order; /* of these */
+	bool incomplete;         /* of these, only those that should have completed and did not */
 };
 
 struct survey {
@@ -88,9 +90,12 @@ struct survey {
 	uint32_t task_count;
 	struct survey_thread *threads; /* those of the trace, then those only sampled */
 	uint32_t thread_count;
+	struct loops loops;
 	uint64_t run_counts[SURVEY_BUCKETS]; /* runs of 2^n up to 2^(n+1) ns; 0 ns: in the first */
 	uint64_t run_ns[SURVEY_BUCKETS];
 	uint64_t uncertain;          /* tasks */
+	uint64_t standing;           /* tasks that stand, loops too */
+	uint64_t open;               /* of these had not ended */
 	struct survey_sleep *sleeps; /* by samples of the wall clock; in any order */
 	uint32_t sleep_count;
 

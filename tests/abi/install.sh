@@ -39,6 +39,17 @@ records_itself()
 		"$tool" dump "$work/use.unw" | grep -q request
 }
 
+# The tool finds the adapters that were installed with it, and the loader their library.
+preloads()
+{
+	tool=$(find "$destination" -path '*/bin/unweave')
+	adapters=$(find "$destination" -name 'libunweave-*.so' | wc -l)
+	[ "$adapters" -gt 0 ] || return 0
+	env -u UNWEAVE_ADAPTERS "$tool" record -o "$work/none.unw" -- env >"$work/out" 2>"$work/words"
+	cat "$work/words" && ! grep -q 'cannot be preloaded' "$work/words" &&
+		[ "$(grep ^LD_PRELOAD= "$work/out" | grep -o "${destination}[^:]*" | wc -l)" -eq "$adapters" ]
+}
+
 is_there()
 {
 	find "$destination" -name "$1" | grep .
@@ -50,6 +61,7 @@ for file in unweave unweave.h event.h libunweave.so.0 libunweave.a unweave.1; do
 done
 try "a program builds by pkg-config" by_pkg_config
 try "it records itself" records_itself "$work/use"
+try "adapters are found where they are installed" preloads
 try "programs build by CMake" by_cmake
 try "the one with the shared library records itself" records_itself "$work/cmake/shared"
 try "the one with the static library records itself" records_itself "$work/cmake/static"

@@ -82,6 +82,20 @@ sums_hold()
 		check folded "$work/known.wall" us=175000
 }
 
+# Callbacks become ready before they are tasks, and what stands has no runs.
+callbacks_hold()
+{
+	local sums='cpu=111000000 samples=111 runs=16 queued=615000064'
+	export_all "$here/../data/v1/callbacks.unw" callbacks || return 1
+	# One is woken by nobody: in a timeline it is waiting, not pending.
+	# shellcheck disable=SC2086 # a list of words
+	check perfetto "$work/callbacks.perfetto" $sums wait=14500001 &&
+		check chrome "$work/callbacks.chrome" $sums wait=14500001 &&
+		check firefox "$work/callbacks.firefox" $sums wait=2014500200 || return 1
+	check speedscope "$work/callbacks.speedscope" cpu=111000000 &&
+		check pprof "$work/callbacks.pprof" cpu=111000000 samples=111 && check folded "$work/callbacks.wall"
+}
+
 # A recording of a real program: nobody knows its sums, but all of it must hold together.
 recording_holds()
 {
@@ -193,6 +207,7 @@ try 'a trace is exported to every format' make_known
 try 'timelines are balanced and in order, and their sums are right' timelines_hold
 try 'profiles refer to what there is, and their sums are right' sums_hold
 try 'exports of a real recording hold together' recording_holds
+try 'so do those of callbacks and loops' callbacks_hold
 try 'speedscope opens its own format, pprof, folded and chrome without a warning' speedscope_opens
 try "Firefox's profiler opens a profile and finds the functions in it" firefox_opens
 try "Perfetto's messages have a place for each field" perfetto_knows

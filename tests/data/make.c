@@ -8,12 +8,10 @@
 #include <err.h>
 #include <sys/stat.h>
 
-#include "maker.h"
+#include "make.h"
 #include "trace/samples.h"
 #include "util/hash.h"
 
-#define TICKS_PER_S 187500000u
-#define START UINT64_C(187500000000) /* 1000 s after boot */
 #define RAW UINT64_C(1000000000000)
 
 static const char *directory;
@@ -246,7 +244,6 @@ static void put_awaits(struct maker *maker)
  * handler that keeps its thread, a task that nobody wakes, samples with names.
  */
 
-#define MS (TICKS_PER_S / 1000)
 #define ANCHORS UINT64_C(0x700000)
 #define SERVE UINT64_C(0x401010)
 #define HANDLE UINT64_C(0x402010)
@@ -445,6 +442,12 @@ static void make_good(void)
 
 	begin(&maker, "v1/requests.unw", true);
 	put_requests(&maker);
+	end(&maker, 0);
+	begin(&maker, "v1/callbacks.unw", true);
+	put_callbacks(&maker);
+	end(&maker, 0);
+	begin(&maker, "v1/behind.unw", true);
+	put_behind(&maker);
 	end(&maker, 0);
 	/* As at detail `samples`. */
 	begin(&maker, "v1/sampled.unw", false);

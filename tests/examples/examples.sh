@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The examples, recorded by the tool: their traces tell what they do.
-# usage: examples.sh UNWEAVE LOOP MACHINE SERVER
+# usage: examples.sh UNWEAVE LOOP MACHINE SERVER CALLBACKS
 set -u
 
 root=$(dirname "$0")/../..
 # shellcheck source=tests/abi/tap.sh
 . "$root/tests/abi/tap.sh"
-unweave=$1 loop=$2 machine=$3 server=$4
+unweave=$1 loop=$2 machine=$3 server=$4 callbacks=$5
 export LC_ALL=C
 
 # story PROGRAM TRACE FUNCTION: what happened, a line each, without times and ids, and with the
@@ -239,6 +239,24 @@ frame_complete task in serve
 complete task in serve ok
 END
 try 'three await the settings, and one the journal after it was written' machine_story
+
+# What armed what, as a tree: activity, role and how many.
+callbacks_are_a_tree()
+{
+	"$unweave" record -o "$work/callbacks.unw" -- "$callbacks" && "$unweave" verify "$work/callbacks.unw" &&
+		"$unweave" report "$work/callbacks.unw" activities --sort activity >"$work/table" || return 1
+	awk 'NR > 1 { match($0, /^ */); print RLENGTH / 2, $1, $2, $3, $4, $5 }' "$work/table" |
+		sed 's/ - / called /' | grep -v '^0 loop' | same "$work/wanted"
+}
+
+cat >"$work/wanted" <<'END'
+0 read letters_came read standing 1
+1 read letters_came read called 3
+2 timer timer_rang timer called 3
+0 timer tick timer standing 1
+1 timer tick timer called 3
+END
+try 'callbacks are below what armed them' callbacks_are_a_tree
 
 try 'the server is recorded under load, and its trace is good' record_server
 try 'every answer of the server is a task that ended well' answers_are_tasks

@@ -196,7 +196,7 @@ static void put_words(struct input *input)
 static void on_event(const struct unweave_event *event, void *data)
 {
 	(void)data;
-	must(event->kind >= UNWEAVE_EVENT_CREATE && event->kind <= UNWEAVE_EVENT_TASK);
+	must(event->kind >= UNWEAVE_EVENT_CREATE && event->kind <= UNWEAVE_EVENT_DUE);
 	heard += event->stack ? event->stack->depth : 1;
 }
 

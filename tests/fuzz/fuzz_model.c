@@ -10,6 +10,7 @@
 
 #include "model/model.h"
 #include "repair.h"
+#include "unweave/callback.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -70,6 +71,7 @@ static int on_wait(void *data, const struct model_wait *wait)
 	uint64_t woken = wait->woken ? wait->woken : wait->end;
 
 	must(wait->start <= woken && woken <= wait->end && wait->start >= sums->from);
+	must(!wait->task->site || !(wait->task->site->flags & UNWEAVE_SITE_STANDING));
 	check_stack(sums, wait->stack);
 	sums->waits++;
 	sums->pending += woken - wait->start;
@@ -108,6 +110,26 @@ static int on_task(void *data, struct model_task *task)
 	return count(sums);
 }
 
+static int on_loop(void *data, const struct model_loop *loop)
+{
+	struct sums *sums = data;
+	const struct model_iteration *worst = &loop->worst;
+
+	must(model_task(sums->model, loop->task->id) == loop->task);
+	must(loop->thread_count <= MODEL_LOOP_THREADS);
+	must(loop->iteration.count == loop->iterations && loop->iteration.sum == loop->busy);
+	must(loop->iteration.max == worst->ns && loop->lag.count >= (loop->lag.max != 0));
+	must(worst->runs <= loop->runs && worst->after <= worst->runs);
+	check_stack(sums, worst->stack);
+	return count(sums);
+}
+
+static bool is_same_page(void *data, uint64_t one, uint64_t other)
+{
+	(void)data;
+	return one >> 12 == other >> 12;
+}
+
 static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
 {
 	(void)thread;
@@ -124,6 +146,7 @@ static void read_part(struct reader *reader, uint64_t from, uint64_t to)
 		.wait = on_wait,
 		.sample = on_sample,
 		.task = on_task,
+		.loop = on_loop,
 		.dropped = on_dropped,
 		.idle = on_idle,
 		.data = &sums,
@@ -133,6 +156,7 @@ static void read_part(struct reader *reader, uint64_t from, uint64_t to)
 
 	must(model_new(&sums.model, reader) == 0);
 	model_set_window(sums.model, from, to);
+	model_set_folds(sums.model, is_same_page, NULL);
 	r = model_read(sums.model, &sink, NULL);
 	totals = model_totals(sums.model);
 	must(!sums.lives);

@@ -38,7 +38,7 @@ static void check_event(const struct unweave_event *event)
 {
 	uint32_t depth = event->stack ? event->stack->depth : 0;
 
-	must(event->kind >= UNWEAVE_EVENT_CREATE && event->kind <= UNWEAVE_EVENT_TASK);
+	must(event->kind >= UNWEAVE_EVENT_CREATE && event->kind <= UNWEAVE_EVENT_DUE);
 	for (const struct unweave_frame *frame = event->stack; frame; frame = frame->awaiter) {
 		must(frame->depth == depth-- && frame->id && frame->kind <= UNWEAVE_FRAME_OMITTED);
 		/* Chains share their frames: to walk all of all would take for ever. */

@@ -52,16 +52,10 @@ static inline int hand_thread(void *data, uint32_t thread, uint32_t tid, const c
 	return 0;
 }
 
-static inline int hand_site(void *data, uint32_t id, uint32_t line, const char *name,
-			    const char *kind, const char *function, const char *file)
+static inline int hand_site(void *data, const struct meta_site *site)
 {
 	(void)data;
-	(void)id;
-	(void)line;
-	(void)name;
-	(void)kind;
-	(void)function;
-	(void)file;
+	(void)site;
 	return 0;
 }
 

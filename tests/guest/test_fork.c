@@ -178,6 +178,27 @@ static void a_child_without_a_hook_leaves_nothing_behind(void)
 	hand_end(&hand);
 }
 
+/* As programs do between fork() and exec(). */
+static void a_child_that_ends_tasks_of_its_parent_has_no_arena(void)
+{
+	struct hand hand;
+
+	hand_begin(&hand, UNWEAVE_POLICY_DROP, 0);
+	for (size_t i = 0; i < FORKS; i++) {
+		uint64_t task = unweave_task_new(NULL, CHAIN, 0, NULL);
+		pid_t child = forks[i]();
+
+		if (child == 0) {
+			unweave_task_complete(task, UNWEAVE_CANCELLED);
+			_exit(emit_is_unborn() ? CHILD_EXIT : 1);
+		}
+		CHECK_EQ(await_child(child), CHILD_EXIT);
+		unweave_task_complete(task, UNWEAVE_OK);
+	}
+	hand_end(&hand);
+	CHECK_EQ(hand.events, 2 * FORKS);
+}
+
 static void a_child_can_record_itself_while_its_parent_does(void)
 {
 	for (size_t i = 0; i < FORKS; i++) {
@@ -451,6 +472,7 @@ int main(void)
 	snprintf(child_trace, sizeof(child_trace), "/tmp/unweave-fork-%d-child.unw", getpid());
 	RUN(a_child_never_writes_into_the_arena_of_its_parent);
 	RUN(a_child_without_a_hook_leaves_nothing_behind);
+	RUN(a_child_that_ends_tasks_of_its_parent_has_no_arena);
 	RUN(a_child_can_record_itself_while_its_parent_does);
 	RUN(a_child_may_exit_while_its_parent_records);
 	RUN(a_grandchild_is_a_process_of_its_own_too);

@@ -81,7 +81,7 @@ finds_no_library()
 	"$unweave" record -o t.unw -p $sleeper 2>words
 	local result=$?
 	end_sleeper
-	[ $result -eq 1 ] && says 'does not carry libunweave' && says '^hint: .*LD_PRELOAD' &&
+	[ $result -eq 1 ] && says 'does not carry libunweave' && says '^hint: .*adapters' &&
 		[ ! -e t.unw ]
 }
 

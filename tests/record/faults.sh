@@ -159,6 +159,31 @@ has_a_size()
 		[ "$(stat -c %s t.unw)" -lt 2000000 ]
 }
 
+# So soon that nobody could ask the kernel what it had mapped.
+is_over_at_once()
+{
+	for _ in 1 2 3; do
+		record -- call && all_is_well && "$unweave" report t.unw activities >shown &&
+			grep -q '^read answer ' shown || return 1
+	done
+}
+
+has_too_many_tasks()
+{
+	UNWEAVE_TASKS_MAX=256 "$subject" keep 1000 sleep 5000 &
+	pid=$!
+	wait_for_arena $pid
+	for _ in $(seq 100); do
+		"$unweave" status $pid >shown
+		grep -q '745 tasks that found no place' shown && break
+		sleep 0.02
+	done
+	"$unweave" ps >listed
+	kill $pid && wait $pid
+	grep -Eq "^ +$pid .* 255 +1 +- +- +$subject$" listed &&
+		grep -Eq '^  tasks +255$' shown && grep -q '745 tasks that found no place' shown
+}
+
 try 'a program that dies by SIGSEGV is in its trace' dies 139 segv
 try 'a program that dies by SIGKILL is, too' dies 137 kill
 try 'a program that leaves in the middle of a run passes its status on' dies 5 exit 5
@@ -182,5 +207,7 @@ try 'SIGTERM ends the command, and is passed on' is_interrupted TERM 143
 try 'SIGINT, too' is_interrupted INT 130
 try 'SIGINT ends the recording of a running program, which goes on' stops_recording INT
 try 'SIGHUP, too' stops_recording HUP
+try 'a program that is over at once has names' is_over_at_once
+try 'tasks that found no place are counted' has_too_many_tasks
 try 'a recording ends at its size, the program does not' has_a_size
 finish

@@ -5,6 +5,8 @@
  *     work MS           runs tasks, for so much CPU time of each thread that works
  *     busy MS           runs a task that does nothing, as often as may be
  *     sleep MS          and not the rest
+ *     keep N            makes so many tasks that never run
+ *     call              arms a callback, and calls it
  *     doze N MS         runs a task so many times, which works and then sleeps for so long
  *     threads N MS      works on so many threads at once
  *     small N MS        the same on the smallest stacks that there are
@@ -32,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unweave.h"
+#include "unweave/callback.h"
 
 static volatile uint64_t sink;
 static volatile sig_atomic_t counted;
@@ -225,6 +227,27 @@ static void middle(void)
 	unweave_task_resume(unweave_task_new(UNWEAVE_SITE("middle"), UNWEAVE_MODEL_CHAIN, 0, NULL));
 }
 
+static void keep(int count)
+{
+	while (count-- > 0)
+		unweave_task_new(UNWEAVE_SITE("kept"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+}
+
+static int answer(struct unweave_link *none, void *context)
+{
+	(void)none;
+	(void)context;
+	return 0;
+}
+
+static void call(void)
+{
+	uint64_t task = unweave_callback_arm("read", (void *)answer, (char *)call + 1, 0);
+
+	unweave_callback_call(
+		&(struct unweave_call){.task = task, .go = answer, .code = (void *)answer});
+}
+
 static int number(char **argument)
 {
 	return argument[1] ? atoi(argument[1]) : 0;
@@ -241,6 +264,8 @@ static int obey(char **argument)
 		busy(number(argument));
 	else if (strcmp(verb, "sleep") == 0)
 		sleep_ms(number(argument));
+	else if (strcmp(verb, "keep") == 0)
+		keep(number(argument));
 	else if (strcmp(verb, "doze") == 0)
 		return doze(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
@@ -265,6 +290,8 @@ static int obey(char **argument)
 		puts(argument[1]), fflush(stdout);
 	else if (strcmp(verb, "exec") == 0)
 		execvp(argument[1], argument + 1), exit(96);
+	else if (strcmp(verb, "call") == 0)
+		return call(), 1;
 	else if (strcmp(verb, "block") == 0)
 		return block(), 1;
 	else if (strcmp(verb, "handle") == 0)

@@ -231,7 +231,9 @@ static void sessions_come_and_go_in_a_busy_program(void)
 		scenario_begin_with(0, UNWEAVE_POLICY_BLOCK, 0);
 		pause_us(5000);
 		scenario_end(&scenario);
-		CHECK(scenario_is_whole(&scenario));
+		/* Who waits for room when the session ends loses what it waits with. */
+		CHECK(scenario.closed && !scenario.faults && scenario.lost <= 1);
+		CHECK_EQ(scenario.lost_outside, 0);
 		check_nests(&scenario);
 		scenario_fini(&scenario);
 	}

@@ -31,7 +31,7 @@ static struct seen {
 	uint64_t seed; /* of the program that runs */
 	uint64_t programs, events;
 	/* What has come about at all: a test that tries nothing finds nothing. */
-	uint64_t of_kind[UNWEAVE_EVENT_TASK + 1];
+	uint64_t of_kind[UNWEAVE_EVENT_DUE + 1];
 	uint64_t late;    /* awaited after they were done */
 	uint64_t amid;    /* awaited while they ran on another thread */
 	uint64_t several; /* awaited at once */

@@ -149,6 +149,37 @@ static inline void maker_site(struct maker *maker, uint32_t id, const char *name
 	maker_site_kind(maker, id, NULL, name, function, file, line);
 }
 
+/* A site of callbacks. */
+static inline void maker_callbacks(struct maker *maker, const struct meta_site *site)
+{
+	buffer_put_varint(&maker->buffer, 1);
+	meta_site_encode(&maker->buffer, site);
+	meta_text_encode(&maker->buffer, site->kind);
+	meta_callback_encode(&maker->buffer, site);
+	maker_block(maker, BLOCK_SITES, 0);
+}
+
+/* An adapter of an ADAPTERS block; several are put one after the other, with their number before.
+ */
+static inline void maker_adapter(struct maker *maker, const char *name, uint64_t fate,
+				 const char *why)
+{
+	struct meta_adapter adapter = {
+		.name = maker_text(name), .fate = fate, .why = maker_text(why)};
+
+	meta_adapter_encode(&maker->buffer, &adapter);
+}
+
+/* What an adapter says when it takes hold. */
+static inline void maker_took_hold(struct maker *maker, uint32_t id, const char *name,
+				   const char *version)
+{
+	struct meta_site site = {
+		.id = id, .name = maker_text(name), .kind = maker_text(version), .flags = 16};
+
+	maker_callbacks(maker, &site);
+}
+
 static inline struct encoder *maker_stream(struct maker *maker, uint32_t thread, bool aside,
 					   uint64_t number)
 {

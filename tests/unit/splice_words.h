@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks as words, innermost first: a letter is a function, @3 the anchor 3, %
- * the library's own code, ~2 an omission. A chain that runs inside of another
- * stands before it, with a slash between; "?" is one that nobody knows, m: before
- * it says that it is of state machines. In what comes out, f! is the running
- * function and f^ one that awaits.
+ * the library's own code, & an adapter's, ~2 an omission. A chain that runs inside
+ * of another stands before it, with a slash between; "?" is one that nobody knows,
+ * m: before it says that it is of state machines, c: that it is a callback of site 1.
+ * In what comes out, f! is the running function, f^ one that awaits and f+ one that
+ * armed.
  */
 #ifndef TESTS_SPLICE_WORDS_H
 #define TESTS_SPLICE_WORDS_H
@@ -16,6 +17,7 @@
 #define FUNCTIONS UINT64_C(0x100000)
 #define ANCHORS UINT64_C(0x400000)
 #define PLUMBING UINT64_C(0x500000)
+#define ADAPTERS UINT64_C(0x600000)
 #define FRAMES_MOST 4096u
 
 struct stage {
@@ -52,6 +54,8 @@ static inline struct unweave_frame frame_of(const char *word, bool native)
 				ANCHORS + strtoul(word + 1, NULL, 10) * UNWEAVE_ANCHOR_BYTES + 20};
 	case '%':
 		return (struct unweave_frame){.address = PLUMBING + 64};
+	case '&':
+		return (struct unweave_frame){.address = ADAPTERS + 64};
 	case '~':
 		return (struct unweave_frame){.kind = UNWEAVE_FRAME_OMITTED,
 					      .address = strtoul(word + 1, NULL, 10)};
@@ -97,11 +101,13 @@ static inline void set(struct stage *stage, const char *native, const char *chai
 	snprintf(copy, sizeof(copy), "%s", chains);
 	while (*chains && (chain = strsep(&rest, "/"))) {
 		struct sample_segment *segment = &stage->segments[stage->sample.segment_count++];
-		const char *machine = strstr(chain, "m:");
+		const char *kind = strchr(chain, ':');
+		bool machine = kind && kind > chain && kind[-1] == 'm';
 
-		segment->task = stage->sample.segment_count * 2 + (machine != NULL);
+		segment->task = stage->sample.segment_count * 2 + machine;
+		segment->site = kind && !machine;
 		if (!strchr(chain, '?'))
-			segment->chain = stack_of(stage, machine ? machine + 2 : chain, false);
+			segment->chain = stack_of(stage, kind ? kind + 1 : chain, false);
 	}
 }
 
@@ -114,12 +120,15 @@ static inline void say(char *to, size_t size, const struct splice_frame *frames,
 		const struct splice_frame *frame = &frames[i];
 		const char *mark = frame->kind == SPLICE_RUNNING ? "!"
 				   : frame->kind == SPLICE_AWAIT ? "^"
+				   : frame->kind == SPLICE_ARMED ? "+"
 								 : "";
 		const char *gap = i ? " " : "";
 
 		if (frame->kind == SPLICE_OMITTED)
 			at += (size_t)snprintf(to + at, size - at, "%s~%" PRIu64, gap,
 					       frame->address);
+		else if (frame->address >= ADAPTERS)
+			at += (size_t)snprintf(to + at, size - at, "%s&%s", gap, mark);
 		else if (frame->address >= PLUMBING)
 			at += (size_t)snprintf(to + at, size - at, "%s%%%s", gap, mark);
 		else if (frame->address >= ANCHORS)

@@ -158,7 +158,7 @@ static inline unsigned stream_kind(struct stream *stream)
 		return UNWEAVE_EVENT_RESUME;
 	if (r < 96)
 		return 1 + random_next(&stream->state) % UNWEAVE_EVENT_APPEND;
-	return 1 + random_next(&stream->state) % UNWEAVE_EVENT_TASK;
+	return 1 + random_next(&stream->state) % UNWEAVE_EVENT_DUE;
 }
 
 static inline void stream_follow(struct stream *stream, const struct unweave_event *event)

@@ -163,7 +163,7 @@ static void drop_unknown(struct plain_events *events)
 
 	for (size_t i = 0; i < events->count; i++) {
 		if (events->at[i].kind >= UNWEAVE_EVENT_CREATE &&
-		    events->at[i].kind <= UNWEAVE_EVENT_TASK) {
+		    events->at[i].kind <= UNWEAVE_EVENT_DUE) {
 			events->at[kept++] = events->at[i];
 		} else {
 			free(events->at[i].stack);

@@ -320,8 +320,57 @@ static void more_frames_done_than_the_chain_has_leave_the_last(void)
 	EXPECT("i @4 % m", SPLICE_EXACT, "i!");
 }
 
+/* Sites from 1 on are callbacks a, b, …; 100 is none. */
+static uint64_t callback_of(void *data, uint64_t site)
+{
+	(void)data;
+	return site < 26 ? FUNCTIONS + (site - 1) * 256 : 0;
+}
+
+static void a_callback_is_its_own_chain(void)
+{
+	begin(WITHOUT_FRAMES);
+	follow_set_code(follow, callback_of, NULL);
+	tell(UNWEAVE_EVENT_CREATE, 40, 6, NULL);
+	tell(UNWEAVE_EVENT_CREATE, 42, 100, NULL);
+	resume(40, NULL);
+	EXPECT("x f @0 % m", SPLICE_EXACT, "x f!");
+	/* Also where the walk did not come to its anchor. */
+	EXPECT("x f", SPLICE_NO_ANCHOR, "x f!");
+	tell(UNWEAVE_EVENT_SUSPEND, 40, 0, NULL);
+	EXPECT("m", SPLICE_NO_TASK, "m");
+	resume(42, NULL);
+	EXPECT("x f @0 % m", SPLICE_NO_CHAIN, "x f! @0 % m");
+	tell(UNWEAVE_EVENT_COMPLETE, 42, 0, NULL);
+	tell(UNWEAVE_EVENT_COMPLETE, 40, 0, NULL);
+	/* It began to run before it was said what it is. */
+	tell(UNWEAVE_EVENT_REPLAY, 44, 0, NULL);
+	tell_on(2, UNWEAVE_EVENT_TASK, 44, 7, NULL);
+	EXPECT("x g @0 % m", SPLICE_EXACT, "x g!");
+	resume(CHAIN_TASK, "h i");
+	EXPECT("x h @0 % g @0 % m", SPLICE_EXACT, "x h! i^ g!");
+}
+
+static void callbacks_that_ended_are_forgotten(void)
+{
+	begin(WITHOUT_FRAMES);
+	follow_set_code(follow, callback_of, NULL);
+	tell(UNWEAVE_EVENT_CREATE, 6, 6, NULL);
+	for (uint64_t task = 100; task < 60000; task += 2) {
+		tell(UNWEAVE_EVENT_CREATE, task, 7, NULL);
+		tell(UNWEAVE_EVENT_COMPLETE, task, 0, NULL);
+	}
+	resume(6, NULL);
+	EXPECT("x f @0 % m", SPLICE_EXACT, "x f!");
+	tell(UNWEAVE_EVENT_SUSPEND, 6, 0, NULL);
+	resume(100, NULL);
+	EXPECT("x g @0 % m", SPLICE_NO_CHAIN, "x g! @0 % m");
+}
+
 int main(void)
 {
+	RUN(a_callback_is_its_own_chain);
+	RUN(callbacks_that_ended_are_forgotten);
 	RUN(V2_CompletionEvents_SplicesRemainingAncestryAndKeepsCurrentFromSync);
 	RUN(V2_NoCompletionEvents_UsesWrapperSlotFallback);
 	RUN(V2_NoCompletionEvents_CountsAnchorResets);

@@ -27,7 +27,7 @@ static const char *called(const struct labels *labels, uint64_t task)
 	static struct label label;
 
 	/* Names of their own need no reader. */
-	label = labels_of_task(labels, NULL, task);
+	label = labels_of_task(labels, NULL, NULL, task);
 	return label.text;
 }
 

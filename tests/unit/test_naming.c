@@ -2,6 +2,7 @@
 #include "view/naming.h"
 
 #include "check.h"
+#include "unweave/callback.h"
 
 #define PROGRAM 0x10000u
 #define LIBRARY 0x50000u
@@ -50,8 +51,71 @@ static void what_has_no_name_may_be_in_one_function_if_it_is_in_one_file(void)
 	symbols_free(symbols);
 }
 
+static const char *label(struct reader_site site)
+{
+	static char text[64];
+	struct symbols *symbols = make_symbols();
+
+	site.name = site.name ? site.name : "";
+	site.function = site.function ? site.function : "";
+	naming_label(symbols, &site, text, sizeof(text));
+	symbols_free(symbols);
+	return text;
+}
+
+static void callbacks_are_called_by_their_kind_and_function(void)
+{
+	CHECK_STR_EQ(label((struct reader_site){.kind = "read", .code = PROGRAM + 16}),
+		     "read work");
+	CHECK_STR_EQ(label((struct reader_site){.kind = "read", .code = LIBRARY + 16}),
+		     "read library+0x10");
+	CHECK_STR_EQ(label((struct reader_site){.kind = "read", .code = 0x99}), "read 0x99");
+	CHECK_STR_EQ(label((struct reader_site){.code = PROGRAM + 16}), "work");
+	CHECK_STR_EQ(label((struct reader_site){.kind = "read"}), "read");
+	CHECK_STR_EQ(label((struct reader_site){.name = "", .kind = NULL}), "");
+}
+
+static void what_a_program_says_itself_goes_before(void)
+{
+	CHECK_STR_EQ(label((struct reader_site){.name = "accept", .function = "serve"}), "accept");
+	CHECK_STR_EQ(label((struct reader_site){.kind = "db", .function = "query"}),
+		     "task in query");
+	CHECK_STR_EQ(
+		label((struct reader_site){.name = "flush", .kind = "timer", .code = PROGRAM + 16}),
+		"flush");
+}
+
+/* The place is where a call returns to: one byte before is surely in the function. */
+static void a_loop_is_called_by_what_runs_it(void)
+{
+	struct reader_site site = {.kind = "uv loop",
+				   .code = LIBRARY + 16,
+				   .place = PROGRAM + 21,
+				   .flags = UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP};
+
+	CHECK_STR_EQ(label(site), "uv loop in work");
+	site.kind = "";
+	CHECK_STR_EQ(label(site), "loop in work");
+	site.place = 0;
+	CHECK_STR_EQ(label(site), "library+0x10");
+}
+
+static void only_functions_with_a_known_beginning_are_surely_one(void)
+{
+	struct symbols *symbols = make_symbols();
+
+	CHECK(naming_surely_same(symbols, PROGRAM + 16, PROGRAM + 20));
+	CHECK(!naming_surely_same(symbols, PROGRAM + 16, PROGRAM + 64));
+	CHECK(!naming_surely_same(symbols, PROGRAM + 64, PROGRAM + 65));
+	symbols_free(symbols);
+}
+
 int main(void)
 {
+	RUN(callbacks_are_called_by_their_kind_and_function);
+	RUN(what_a_program_says_itself_goes_before);
+	RUN(a_loop_is_called_by_what_runs_it);
+	RUN(only_functions_with_a_known_beginning_are_surely_one);
 	RUN(addresses_of_a_known_function_are_in_one);
 	RUN(what_has_no_name_is_in_no_function_that_is_known);
 	RUN(what_has_no_name_may_be_in_one_function_if_it_is_in_one_file);

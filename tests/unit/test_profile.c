@@ -286,8 +286,66 @@ static void sums_are_the_same_with_and_without_the_tasks(void)
 	close_profile();
 }
 
+/* serve arms handle; handle arms hash, at line 30. */
+static void make_callbacks(void)
+{
+	struct meta_symbol_frame arms = frame("handle", 30);
+	struct encoder *one;
+
+	begin_trace();
+	buffer_put_varint(&maker.buffer, 1);
+	maker_must(meta_symbol_encode(&maker.buffer, HANDLE_LATER, HANDLE & ~UINT64_C(0xff), &arms,
+				      1));
+	maker_block(&maker, BLOCK_SYMBOLS, 0);
+	maker_callbacks(&maker, &(struct meta_site){.id = 11,
+						    .kind = maker_text("timer"),
+						    .code = HANDLE,
+						    .place = SERVE + 1});
+	maker_callbacks(&maker, &(struct meta_site){.id = 12,
+						    .kind = maker_text("read"),
+						    .code = HASH,
+						    .place = HANDLE_LATER + 1,
+						    .under = 11});
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, UNWEAVE_EVENT_CREATE, 100, 16, 11, 0);
+	put(one, UNWEAVE_EVENT_RESUME, 100, 16, 0, 0);
+	put(one, UNWEAVE_EVENT_CREATE, 105, 18, 12, 0);
+	put(one, UNWEAVE_EVENT_COMPLETE, 110, 16, 0, 0);
+	put(one, UNWEAVE_EVENT_RESUME, 130, 18, 0, 0);
+	put(one, UNWEAVE_EVENT_COMPLETE, 137, 18, 0, 0);
+	maker_flush(&maker);
+	maker_end(&maker, 0);
+	maker_fini(&maker);
+}
+
+static void callbacks_stand_on_what_armed_them(void)
+{
+	const struct profile_name *armed = NULL;
+	struct profile_task task = {0};
+	uint32_t found = 0;
+
+	make_callbacks();
+	open_profile((struct profile_options){0});
+	CHECK_STR_EQ(told(PROFILE_WALL),
+		     ">serve 0/42;>>handle 0/32;>>>hash 0/32;>>>>mix 0/32;>>>>>[queued] 25/25;"
+		     ">>>>>[running] 7/7;>>handle 0/10;>>>[running] 10/10;");
+	/* It is another frame as the one that armed a callback than as the one that ran. */
+	for (uint32_t i = 0; i < profile_name_count(profile); i++)
+		if (strcmp(profile_name(profile, i)->function, "handle") == 0 &&
+		    profile_name(profile, i)->kind == PROFILE_ARMED)
+			armed = profile_name(profile, i);
+	CHECK(armed && armed->line == 30);
+	for (uint32_t i = 0; i < profile_count(profile); i++)
+		if (profile_at(profile, i)->self[PROFILE_QUEUED] == 25)
+			found += profile_tasks(profile, i, PROFILE_QUEUED, &task, 1);
+	CHECK_EQ(found, 1);
+	CHECK_STR_EQ(task.label, "read hash");
+	close_profile();
+}
+
 int main(void)
 {
+	RUN(callbacks_stand_on_what_armed_them);
 	RUN(time_is_summed_up_by_function);
 	RUN(names_know_their_file_and_what_they_are);
 	RUN(the_tasks_behind_a_frame_are_known);

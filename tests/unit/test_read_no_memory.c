@@ -20,6 +20,10 @@ static void make_trace(void)
 	maker_clock(&maker, 0, 1000);
 	maker_thread(&maker, 1, "main");
 	maker_site(&maker, 1, "request", "serve", "server.c", 42);
+	buffer_put_varint(&maker.buffer, 1);
+	maker_adapter(&maker, "libevent", META_FATE_IMPOSSIBLE, "it is inside");
+	maker_block(&maker, BLOCK_ADAPTERS, 0);
+	maker_took_hold(&maker, 2, "libuv", "1.44.2");
 	for (uint32_t thread = 1; thread <= 3; thread++)
 		maker_stream(&maker, thread, false, 0);
 	for (unsigned i = 0; i < EVENTS; i++) {

@@ -167,6 +167,76 @@ static void knows_session_threads_and_sites_by_the_last_word_on_each(void)
 	reader_free(reader);
 }
 
+static void check_adapter(const struct reader_adapter *adapter, const char *name,
+			  const char *version, uint64_t fate, const char *why)
+{
+	if (!adapter) {
+		CHECK(adapter != NULL);
+		return;
+	}
+	CHECK_STR_EQ(adapter->name, name);
+	CHECK_STR_EQ(adapter->version ? adapter->version : "none", version);
+	CHECK_EQ(adapter->fate, fate);
+	CHECK_STR_EQ(adapter->why, why);
+}
+
+/* What was wanted, by the last block of it, and what took hold. */
+static void puts_together_what_is_said_of_adapters(void)
+{
+	struct reader *reader;
+	struct maker maker;
+
+	maker_init(&maker, maker_path(), true);
+	maker_session(&maker, 187500000);
+	buffer_put_varint(&maker.buffer, 1);
+	maker_adapter(&maker, "old", META_FATE_LOADED, "");
+	maker_block(&maker, BLOCK_ADAPTERS, 0);
+	buffer_put_varint(&maker.buffer, 3);
+	maker_adapter(&maker, "libuv", META_FATE_LOADED, "");
+	maker_adapter(&maker, "libevent", META_FATE_IMPOSSIBLE, "it is inside");
+	maker_adapter(&maker, "glib", META_FATE_LOADED, "");
+	maker_block(&maker, BLOCK_ADAPTERS, 0);
+	maker_took_hold(&maker, 4, "libuv", "1.44.2");
+	maker_took_hold(&maker, 5, "libuv", "1.44.2");
+	maker_took_hold(&maker, 6, "other", "3");
+	maker_end(&maker, 0);
+	maker_fini(&maker);
+
+	reader = open_trace();
+	CHECK_EQ(reader_summary(reader)->faults, 0);
+	check_adapter(reader_adapter_at(reader, 0), "libuv", "1.44.2", META_FATE_LOADED, "");
+	check_adapter(reader_adapter_at(reader, 1), "libevent", "none", META_FATE_IMPOSSIBLE,
+		      "it is inside");
+	check_adapter(reader_adapter_at(reader, 2), "glib", "none", META_FATE_LOADED, "");
+	check_adapter(reader_adapter_at(reader, 3), "other", "3", 0, "");
+	CHECK(!reader_adapter_at(reader, 4));
+	reader_free(reader);
+}
+
+/* More than there may be, and more than are there: each is a fault, and told of nobody. */
+static void adapters_that_make_no_sense_are_a_fault(void)
+{
+	static const uint64_t counts[] = {65, 2, UINT64_MAX};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct reader *reader;
+		struct maker maker;
+
+		maker_init(&maker, maker_path(), true);
+		maker_session(&maker, 187500000);
+		buffer_put_varint(&maker.buffer, counts[i]);
+		for (unsigned j = 0; j < (i ? 1 : 65); j++)
+			maker_adapter(&maker, "libuv", META_FATE_LOADED, "");
+		maker_block(&maker, BLOCK_ADAPTERS, 0);
+		maker_end(&maker, 0);
+		maker_fini(&maker);
+		reader = open_trace();
+		CHECK_EQ(reader_summary(reader)->faults, 1);
+		CHECK(!reader_adapter_at(reader, 0));
+		reader_free(reader);
+	}
+}
+
 static void records_that_no_block_holds_become_a_loss(void)
 {
 	struct encoder *one;
@@ -450,6 +520,8 @@ int main(void)
 	RUN(merges_the_streams_by_time_then_thread_then_aside);
 	RUN(times_are_ns_by_the_clock_blocks);
 	RUN(knows_session_threads_and_sites_by_the_last_word_on_each);
+	RUN(puts_together_what_is_said_of_adapters);
+	RUN(adapters_that_make_no_sense_are_a_fault);
 	RUN(records_that_no_block_holds_become_a_loss);
 	RUN(a_stream_that_was_joined_late_has_lost_nothing);
 	RUN(seeks_to_any_window_and_back);

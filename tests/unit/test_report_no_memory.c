@@ -7,10 +7,13 @@
 #include "failing_alloc.h"
 #include "maker.h"
 #include "trace/samples.h"
+#include "unweave/callback.h"
 #include "view/naming.h"
 #include "view/survey.h"
 
 #define TASKS 300u
+#define LOOPS 12u
+#define CAUSES 60u /* sites of callbacks, each under the one before */
 
 static struct maker maker;
 static struct reader *reader;
@@ -25,7 +28,9 @@ static int write_block(void *data, const struct block *block, const uint8_t *pay
 static void put_sample(struct samples_writer *writer, uint64_t time, uint64_t task)
 {
 	uint64_t native[] = {0x9000 + time % 7, 0x8000}, chain[] = {0x8000, 0x7000};
-	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 2}};
+	struct samples_segment segment = {.task = task,
+					  .site = task % 2 ? 0 : 20 + task % CAUSES,
+					  .chain = {.addresses = chain, .count = 2}};
 	struct samples_input input = {
 		.ticks = time,
 		.weight = 10,
@@ -37,6 +42,40 @@ static void put_sample(struct samples_writer *writer, uint64_t time, uint64_t ta
 	};
 
 	maker_must(samples_writer_put(writer, &input));
+}
+
+static void put(struct encoder *to, uint16_t kind, uint64_t time, uint64_t task, uint64_t site)
+{
+	maker_put(to,
+		  (struct unweave_event){.kind = kind, .time = time, .task = task, .value = site});
+}
+
+static void put_site(uint32_t id, const char *kind, uint64_t code, uint32_t flags)
+{
+	maker_callbacks(&maker, &(struct meta_site){.id = id,
+						    .kind = maker_text(kind),
+						    .code = code,
+						    .place = code + 0x101,
+						    .flags = flags});
+}
+
+/* Loops, more than there is room for at first, each with a callback that it calls. */
+static void put_loops(struct encoder *one, uint64_t time)
+{
+	for (uint32_t i = 0; i < LOOPS; i++) {
+		uint64_t loop = 2 * TASKS + 4 * i, task = loop + 2;
+
+		put_site(100 + i, "loop", 0x501000 + i, UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP);
+		put_site(200 + i, "read", 0x503000 + i, 0);
+		put(one, UNWEAVE_EVENT_CREATE, time++, loop, 100 + i);
+		put(one, UNWEAVE_EVENT_CREATE, time++, task, 200 + i);
+		put(one, UNWEAVE_EVENT_IDLE, time++, loop, 0);
+		put(one, UNWEAVE_EVENT_WOKE, time++, loop, 0);
+		put(one, UNWEAVE_EVENT_RESUME, time++, task, 0);
+		put(one, UNWEAVE_EVENT_COMPLETE, time++, task, 0);
+		put(one, UNWEAVE_EVENT_IDLE, time++, loop, 0);
+		put(one, UNWEAVE_EVENT_COMPLETE, time++, loop, 0);
+	}
 }
 
 /* Many tasks, chains and names, so that everything has to grow. */
@@ -52,6 +91,12 @@ static void make_trace(void)
 	maker_thread(&maker, 1, "one");
 	for (uint32_t site = 1; site < 20; site++)
 		maker_site(&maker, site, site % 2 ? "" : "named", "function", "file.c", site);
+	for (uint32_t site = 0; site < CAUSES; site++)
+		maker_callbacks(&maker, &(struct meta_site){.id = 20 + site,
+							    .kind = maker_text("timer"),
+							    .code = 0x601000 + site * 64,
+							    .place = 0x601011 + site * 64,
+							    .under = site ? 19 + site : 0});
 	one = maker_stream(&maker, 1, false, 0);
 	maker_must(samples_writer_new(&writer, write_block, NULL));
 	for (uint64_t task = 2; task < TASKS; task++) {
@@ -59,7 +104,7 @@ static void make_trace(void)
 					      .time = time++,
 					      .task = task,
 					      .other = task / 2,
-					      .value = task % 20};
+					      .value = task % 2 ? task % 20 : 20 + task % CAUSES};
 
 		maker_put(one, event);
 		chain = stacks_push(maker.stacks, task % 40 ? chain : NULL, 0x401000 + 8 * task, 0,
@@ -81,6 +126,7 @@ static void make_trace(void)
 		if (task % 4)
 			maker_put(one, event);
 	}
+	put_loops(one, time);
 	maker_must(samples_writer_flush(writer));
 	samples_writer_free(writer);
 	maker_flush(&maker);
@@ -96,7 +142,8 @@ static int make_survey(struct diag *diag)
 	int r = survey_new(&survey, &options, diag);
 
 	if (r == 0) {
-		CHECK_EQ(survey->totals->tasks, TASKS - 2);
+		CHECK_EQ(survey->totals->tasks, TASKS - 2 + 2 * LOOPS);
+		CHECK_EQ(survey->loops.count, LOOPS);
 		CHECK_EQ(survey->totals->samples, TASKS - 2);
 	}
 	survey_free(survey);
@@ -110,7 +157,7 @@ static int make_profile(struct diag *diag)
 	int r = profile_new(&profile, &options, diag);
 
 	if (r == 0)
-		CHECK_EQ(profile_totals(profile)->tasks, TASKS - 2);
+		CHECK_EQ(profile_totals(profile)->tasks, TASKS - 2 + 2 * LOOPS);
 	profile_free(profile);
 	return r;
 }

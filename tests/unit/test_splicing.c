@@ -94,7 +94,12 @@ struct told {
 	const char *chain;
 };
 
-/* Task 2 runs f, g and h, which await each other; inside of g, task 4 runs p. */
+#define CALLBACK 5u /* the site of k, a callback */
+
+/*
+ * Task 2 runs f, g and h, which await each other; inside of g, task 4 runs p. Task 6
+ * is a callback, and has no chain in its events.
+ */
 static const struct told story[] = {
 	{0, UNWEAVE_EVENT_RESET, 0, NULL},
 	{0, UNWEAVE_EVENT_CREATE, 2, "fgh"},
@@ -107,8 +112,19 @@ static const struct told story[] = {
 	{600, UNWEAVE_EVENT_COMPLETE, 2, NULL},
 	{700, UNWEAVE_EVENT_LOST, 0, NULL},
 	{800, UNWEAVE_EVENT_RESET, 0, NULL},
+	{850, UNWEAVE_EVENT_CREATE, 6, NULL},
+	{860, UNWEAVE_EVENT_RESUME, 6, NULL},
+	{950, UNWEAVE_EVENT_COMPLETE, 6, NULL},
 	{1000, UNWEAVE_EVENT_IDLE, 0, NULL},
 };
+
+/* How many are lost, or the site. */
+static uint64_t value_of(const struct told *told)
+{
+	if (told->kind == UNWEAVE_EVENT_CREATE && !told->chain)
+		return CALLBACK;
+	return told->kind == UNWEAVE_EVENT_LOST;
+}
 
 static void make_trace(bool own_sample)
 {
@@ -121,6 +137,7 @@ static void make_trace(bool own_sample)
 	maker_clock(&maker, BASE + 1000000, BASE + 1000000);
 	maker_thread(&maker, 1, "main");
 	put_modules(&maker);
+	maker_callbacks(&maker, &(struct meta_site){.id = CALLBACK, .code = function('k')});
 	if (own_sample)
 		put_own_sample(&maker);
 	stream = maker_stream(&maker, 1, false, 0);
@@ -130,7 +147,7 @@ static void make_trace(bool own_sample)
 				  .time = BASE + story[i].time,
 				  .kind = (uint16_t)story[i].kind,
 				  .task = story[i].task,
-				  .value = story[i].kind == UNWEAVE_EVENT_LOST,
+				  .value = value_of(&story[i]),
 				  .stack = story[i].chain ? chain(&maker, story[i].chain) : NULL,
 			  });
 	maker_flush(&maker);
@@ -169,6 +186,8 @@ static void say_sample(char *to, const struct sample *sample)
 		strcat(to, "...");
 	for (uint32_t i = 0; i < sample->segment_count; i++) {
 		sprintf(to + strlen(to), " %d:", (int)sample->segments[i].task);
+		if (sample->segments[i].site)
+			sprintf(to + strlen(to), "%u:", sample->segments[i].site);
 		say_frames(to, sample->segments[i].chain);
 	}
 }
@@ -211,6 +230,7 @@ static void samples_get_the_chains_of_their_moment(void)
 		/* A thread that has no events, and one that lost some. */
 		"600 x",
 		"750 xm",
+		"900 xk@m 6:5:k",
 		NULL,
 	};
 
@@ -229,6 +249,8 @@ static void samples_get_the_chains_of_their_moment(void)
 				       inside('g'), anchor(1), inside('m'), 0});
 	perf_sample_chain(&writer, PID, OTHER_TID, BASE + 600, (uint64_t[]){inside('x'), 0});
 	perf_sample_chain(&writer, PID, TID, BASE + 750, (uint64_t[]){inside('x'), inside('m'), 0});
+	perf_sample_chain(&writer, PID, TID, BASE + 900,
+			  (uint64_t[]){inside('x'), inside('k'), anchor(0), inside('m'), 0});
 	/* Not ours, and not of the time of the trace. */
 	perf_sample_chain(&writer, PID + 5, TID + 5, BASE + 350, (uint64_t[]){inside('x'), 0});
 	perf_sample_chain(&writer, PID, TID, BASE - 1, (uint64_t[]){inside('x'), 0});
@@ -236,8 +258,8 @@ static void samples_get_the_chains_of_their_moment(void)
 	perf_finish(&writer, capture);
 	CHECK_EQ(run(), 0);
 	check_output(wanted);
-	CHECK_EQ(result.samples, 7);
-	CHECK_EQ(result.outcomes[SPLICE_EXACT], 4);
+	CHECK_EQ(result.samples, 8);
+	CHECK_EQ(result.outcomes[SPLICE_EXACT], 5);
 	CHECK_EQ(result.outcomes[SPLICE_NO_TASK], 3);
 	CHECK_EQ(result.in_losses, 1);
 	CHECK_EQ(result.others, 1);

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "maker.h"
+#include "unweave/callback.h"
 #include "view/naming.h"
 
 static struct maker maker;
@@ -263,8 +264,150 @@ static void tasks_before_the_window_count_only_as_parents(void)
 	close_survey();
 }
 
+static void callback_site(uint32_t id, const char *kind, uint64_t code, uint32_t under,
+			  uint32_t flags)
+{
+	maker_callbacks(&maker, &(struct meta_site){.id = id,
+						    .kind = maker_text(kind),
+						    .code = code,
+						    .place = 0x2001,
+						    .under = under,
+						    .flags = flags});
+}
+
+/* A listener, whose two calls make a reader each; those are called thrice and write once. */
+static void put_callbacks(void)
+{
+	begin_trace();
+	callback_site(11, "listen", 0x1000, 0, UNWEAVE_SITE_STANDING);
+	callback_site(12, "listen", 0x1000, 0, UNWEAVE_SITE_FIRED);
+	callback_site(13, "read", 0x3000, 12, UNWEAVE_SITE_STANDING);
+	callback_site(14, "read", 0x3000, 12, UNWEAVE_SITE_FIRED);
+	callback_site(15, "write", 0x4000, 14, 0);
+	callback_site(16, "loop", 0x5000, 0, UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP);
+	create(one, 100, 2, 0, 16);
+	create(one, 100, 4, 0, 11);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t task = 100 * (i + 1), at = 1000 * (i + 1);
+
+		create(one, at, task, 4, 12);
+		put(one, UNWEAVE_EVENT_RESUME, at, task, 0);
+		create(one, at + 1, task + 2, task, 13);
+		put(one, UNWEAVE_EVENT_COMPLETE, at + 2, task, 0);
+		for (uint64_t k = 0; k < 3; k++) {
+			create(one, at + 10 + k, task + 10 + 2 * k, task + 2, 14);
+			put(one, UNWEAVE_EVENT_RESUME, at + 10 + k, task + 10 + 2 * k, 0);
+			if (k == 2)
+				create(one, at + 12, task + 20, task + 14, 15);
+			put(one, UNWEAVE_EVENT_COMPLETE, at + 11 + k, task + 10 + 2 * k, 0);
+		}
+	}
+	put(one, UNWEAVE_EVENT_COMPLETE, 3000, 102, 0);
+	put(one, UNWEAVE_EVENT_COMPLETE, 3000, 120, 0);
+}
+
+static void what_stands_is_apart_from_its_calls(void)
+{
+	const struct activity *at;
+
+	put_callbacks();
+	open_survey((struct survey_options){0});
+	CHECK_STR_EQ(told_activities(), "/listen 0x1000 1;listen 0x1000/listen 0x1000 2;"
+					"listen 0x1000/read 0x3000 2;read 0x3000/read 0x3000 6;"
+					"read 0x3000/write 0x4000 2;/loop in 0x2000 1;");
+	at = survey->activities.at;
+	CHECK_EQ(at[0].role, NAMING_STANDING);
+	CHECK_EQ(at[1].role, NAMING_TASK);
+	CHECK_EQ(at[2].role, NAMING_STANDING);
+	CHECK_EQ(at[5].role, NAMING_LOOP);
+	CHECK_STR_EQ(at[3].kind, "read");
+	close_survey();
+}
+
+static void what_stands_is_not_incomplete(void)
+{
+	put_callbacks();
+	open_survey((struct survey_options){.tasks_most = 10, .incomplete = true});
+	CHECK_EQ(survey->activities.at[2].sums.incomplete, 0);
+	CHECK_EQ(survey->activities.at[2].sums.open, 1);
+	CHECK_EQ(survey->activities.at[4].sums.incomplete, 1);
+	CHECK_EQ(survey->standing, 4);
+	CHECK_EQ(survey->open, 3);
+	CHECK_EQ(survey->task_count, 1);
+	CHECK_EQ(survey->tasks[0].task.id, 220);
+	close_survey();
+}
+
+static void loop_event(uint16_t kind, uint64_t time)
+{
+	maker_put(one, (struct unweave_event){.kind = kind, .time = time, .task = 2});
+}
+
+/* Three iterations of a loop: one call of 5; one of 70, which two of 1 have to wait for; none. */
+static void put_loop(void)
+{
+	begin_trace();
+	callback_site(14, "read", 0x3000, 0, UNWEAVE_SITE_FIRED);
+	callback_site(16, "loop", 0x5000, 0, UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP);
+	create(one, 100, 2, 0, 16);
+	loop_event(UNWEAVE_EVENT_IDLE, 100);
+	loop_event(UNWEAVE_EVENT_WOKE, 200);
+	create(one, 200, 10, 0, 14);
+	run(one, 200, 205, 10, 0, true);
+	loop_event(UNWEAVE_EVENT_IDLE, 210);
+	loop_event(UNWEAVE_EVENT_WOKE, 300);
+	create(one, 300, 12, 0, 14);
+	run(one, 300, 370, 12, 0, true);
+	for (uint64_t i = 0; i < 2; i++) {
+		create(one, 370 + i, 14 + 2 * i, 0, 14);
+		run(one, 370 + i, 371 + i, 14 + 2 * i, 0, true);
+	}
+	loop_event(UNWEAVE_EVENT_IDLE, 380);
+	loop_event(UNWEAVE_EVENT_WOKE, 400);
+	loop_event(UNWEAVE_EVENT_IDLE, 400);
+	loop_event(UNWEAVE_EVENT_WOKE, 500);
+	put(one, UNWEAVE_EVENT_COMPLETE, 500, 2, 0);
+}
+
+static void loops_are_told_with_what_kept_them(void)
+{
+	const struct loops_loop *loop;
+
+	put_loop();
+	open_survey((struct survey_options){.runs_most = 5});
+	CHECK_EQ(survey->loops.count, 1);
+	loop = &survey->loops.at[0];
+	CHECK_STR_EQ(loop->label, "loop in 0x2000");
+	CHECK_EQ(loop->thread, 1);
+	CHECK_EQ(loop->runs, 4);
+	CHECK_EQ(loop->idle, 100 + 90 + 20 + 100);
+	CHECK_EQ(loop->busy, 10 + 80);
+	CHECK_EQ(loop->iteration.longest, 80);
+	CHECK_EQ(loop->lag.count, 4);
+	CHECK_EQ(loop->lag.longest, 71);
+	CHECK_EQ(loop->worst.iteration.task, 12);
+	CHECK_EQ(loop->worst.iteration.run_ns, 70);
+	CHECK_EQ(loop->worst.iteration.runs, 3);
+	CHECK_EQ(loop->worst.iteration.after, 2);
+	CHECK_STR_EQ(loop->worst.label, "read 0x3000");
+	close_survey();
+}
+
+static void a_trace_without_loops_has_none(void)
+{
+	put_callbacks();
+	open_survey((struct survey_options){0});
+	/* One that never says that it waits did nothing that is known. */
+	CHECK_EQ(survey->loops.count, 0);
+	close_survey();
+}
+
 int main(void)
 {
+	RUN(loops_are_told_with_what_kept_them);
+	RUN(a_trace_without_loops_has_none);
+	RUN(what_stands_is_apart_from_its_calls);
+	RUN(what_stands_is_not_incomplete);
 	RUN(activities_are_below_what_created_them);
 	RUN(what_creates_its_own_kind_is_one_activity);
 	RUN(a_line_of_names_is_not_as_deep_as_it_is_long);

@@ -3,8 +3,8 @@
 // described in src/view/flame_html.c.
 
 const CPU = 0, WAIT = 1, QUEUED = 2, WALL = 3, VALUES = 4;
-const NATIVE = 0, RUNNING = 1, AWAIT = 2, INLINED = 3, NOTE = 4, LABEL = 5;
-const KIND_WORDS = ['native', 'running task', 'awaits', 'inlined', 'no code', 'label of tasks'];
+const NATIVE = 0, RUNNING = 1, AWAIT = 2, ARMED = 3, INLINED = 4, NOTE = 5, LABEL = 6;
+const KIND_WORDS = ['native', 'running task', 'awaits', 'armed a callback', 'inlined', 'no code', 'label of tasks'];
 
 // Reads varints out of base64 text. Sums stay exact up to 2^53.
 class Bytes {
@@ -197,7 +197,7 @@ class Graph {
 	}
 	isAsync(node) {
 		const kind = this.kindOf(this.name[node]);
-		return kind === AWAIT || kind === RUNNING;
+		return kind === AWAIT || kind === ARMED || kind === RUNNING;
 	}
 
 	// Frames from the root to this one.

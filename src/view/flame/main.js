@@ -155,7 +155,7 @@ class Page {
 		const {graph} = this, there = new Set();
 		for (let name = 1; name < graph.nameCount(); name++)
 			there.add(graph.kindOf(name));
-		return [NATIVE, INLINED, RUNNING, AWAIT, LABEL, NOTE].filter((kind) => there.has(kind));
+		return [NATIVE, INLINED, RUNNING, AWAIT, ARMED, LABEL, NOTE].filter((kind) => there.has(kind));
 	}
 
 	modules() {

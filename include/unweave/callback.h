@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callbacks: for libraries that are given a function now, to call it later.
+ *
+ * A callback that is armed is a task, from then until it was called, or never
+ * will be. One that stays armed (a listener, a repeating timer) is a standing
+ * task, and each call of it is a task of its own, its child.
+ *
+ * Nobody awaits a callback. Its chain is why it runs: the callback, the place
+ * that armed it, and the chain of the callback that was running there. All
+ * callbacks that came about in the same way share one site, which says all that;
+ * so nothing is kept for it in the task, and nothing is recorded with each event.
+ * Where a callback arms itself again, in whatever roundabout way, its chain does
+ * not grow: it is that of the first time.
+ *
+ *     object->task = unweave_callback_arm("timer", callback, __builtin_return_address(0), 0);
+ *     …
+ *     static int go(struct unweave_link *none, void *context)
+ *     {
+ *             struct call *call = context;
+ *
+ *             call->callback(call->object);
+ *             return 0;
+ *     }
+ *     …
+ *     unweave_callback_call(&(struct unweave_call){.task = object->task, .go = go,
+ *                                                  .context = &call, .code = callback});
+ *
+ * The object may be freed, or armed again, inside of the call. Nothing here
+ * allocates or locks.
+ */
+#ifndef UNWEAVE_CALLBACK_H
+#define UNWEAVE_CALLBACK_H
+
+#include "unweave/link.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For unweave_callback_arm(): it stays armed until it is dropped. */
+#define UNWEAVE_STANDING 1u
+
+/*
+ * [hot] What runs here arms `code`, at `place`: the address that the library's function returns
+ * to. `kind` is what sort it is of, such as "timer": a text that stays where it is, since it is
+ * compared by its address. `flags` may be UNWEAVE_STANDING. Returns the new task.
+ */
+UNWEAVE_API uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place,
+					  unsigned flags);
+
+/* What the call means to the task. */
+enum unweave_call_end {
+	UNWEAVE_CALL_ENDS,  /* it was its only one, or its last: the task completes with `status` */
+	UNWEAVE_CALL_STAYS, /* the task waits again */
+	UNWEAVE_CALL_ASKS,  /* it waits again if `go` returns other than 0, else it completes */
+	UNWEAVE_CALL_FIRES, /* it is a standing one: the call is a task of its own */
+};
+
+struct unweave_call {
+	uint64_t task;    /* that was armed */
+	unweave_go go;    /* calls the callback, or is it; gets `object` and `context` */
+	void *object;     /* or NULL */
+	void *context;    /* or NULL */
+	const void *code; /* the callback: what is shown */
+	uint64_t late;    /* ns since it was due; 0: since its loop woke, or not known */
+	enum unweave_call_end end;
+	enum unweave_status status; /* of the task, or of the call's own, when it completes */
+	/*
+	 * Other than 0: the thread goes straight on to another call, or to one of the three
+	 * functions of loops. Then the end needs no clock read: the next event says when it was.
+	 */
+	int straight_on;
+};
+
+/*
+ * [hot] Calls a callback, as a run of its task or of a new child of it. Returns what `go`
+ * returned. `call` is not looked at after `go` was called.
+ */
+UNWEAVE_API int unweave_callback_call(const struct unweave_call *call);
+
+/*
+ * What is armed while a session wants samples and nothing else is not a task of
+ * its own: all that share a site are one number, which has no slot.
+ */
+static inline int unweave_priv_is_light(uint64_t task)
+{
+	return (int64_t)task < 0;
+}
+
+/* [hot] It is over, without a call or with none to come: the library refused it, or it went on
+ * without. */
+static inline void unweave_callback_end(uint64_t task, enum unweave_status status)
+{
+	if (!unweave_priv_is_light(task))
+		unweave_task_complete(task, status);
+}
+
+/* Bits that no such task has: for whoever keeps it where there is no room for a flag. */
+#define UNWEAVE_TASK_SPARE (UINT64_C(1) << 24 | 1)
+
+/* [hot] It will never be called, or not again. */
+static inline void unweave_callback_drop(uint64_t task)
+{
+	unweave_callback_end(task, UNWEAVE_CANCELLED);
+}
+
+/* [hot] It can be called, because of what runs here, or of an outside source. */
+static inline void unweave_callback_wake(uint64_t task, enum unweave_source source)
+{
+	if (!unweave_priv_is_light(task))
+		unweave_task_wake(task, source);
+}
+
+/*
+ * A loop that calls callbacks is a standing task too. It does not run, but is
+ * said to wait and to wake: what it calls was ready when it woke, at the latest.
+ */
+
+/* [hot] `code` is the function that loops, and `kind` what it is called. Ends by
+ * unweave_callback_drop(). */
+UNWEAVE_API uint64_t unweave_loop_open(const char *kind, const void *code, const void *place);
+
+/* [hot] The calling thread is about to wait for something to do in this loop; and, it has some. */
+UNWEAVE_API void unweave_priv_loop(uint64_t loop, int woke);
+
+static inline void unweave_loop_wait(uint64_t loop)
+{
+	if (!unweave_priv_silent(unweave_priv_gate()))
+		unweave_priv_loop(loop, 0);
+}
+
+static inline void unweave_loop_woke(uint64_t loop)
+{
+	if (!unweave_priv_silent(unweave_priv_gate()))
+		unweave_priv_loop(loop, 1);
+}
+
+/* [hot] The function that loops returns. */
+static inline void unweave_loop_left(void)
+{
+	if (!unweave_priv_silent(unweave_priv_gate()))
+		unweave_priv_loop(0, 1);
+}
+
+/*
+ * An adapter, which calls these hooks for a library that does not know them, says
+ * once of which library and version, in texts that stay where they are. The trace
+ * keeps it, if anything else comes to it.
+ */
+UNWEAVE_API void unweave_adapter(const char *library, const char *version);
+
+/* What a site of callbacks is; as in a trace. */
+#define UNWEAVE_SITE_STANDING 1u /* its tasks stand, and are not waiting for anything */
+#define UNWEAVE_SITE_FIRED 2u    /* its tasks are calls of a standing one, which is their parent */
+#define UNWEAVE_SITE_LOOP 4u     /* its tasks are loops */
+#define UNWEAVE_SITE_CUT 8u      /* more is under it than is told */
+#define UNWEAVE_SITE_ADAPTER                                                                       \
+	16u /* no site: its name is an adapter's library, its kind the version */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* UNWEAVE_CALLBACK_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain/heads.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#define WALK_MAX 65536u /* frames that are looked at */
+
+/* Pieces of the program's memory that are read at once, and whose they are. */
+struct request {
+	struct iovec local[HEADS_BATCH];
+	struct iovec remote[HEADS_BATCH];
+	struct head_subject *owner[HEADS_BATCH];
+	uint32_t count;
+};
+
+static void ask(struct request *request, struct head_subject *owner, void *to, uint64_t address,
+		size_t bytes)
+{
+	request->local[request->count] = (struct iovec){to, bytes};
+	request->remote[request->count] = (struct iovec){(void *)(uintptr_t)address, bytes};
+	request->owner[request->count++] = owner;
+}
+
+/* Reads all pieces; who owns one that cannot be read is not known any more. */
+static void read_memory(struct heads *heads, const struct attachment *attachment,
+			const struct request *request)
+{
+	uint32_t done = 0;
+
+	while (done < request->count && !heads->error) {
+		ssize_t got = process_vm_readv((pid_t)attachment->pid, request->local + done,
+					       request->count - done, request->remote + done,
+					       request->count - done, 0);
+
+		if (got < 0 && errno != EFAULT)
+			heads->error = errno;
+		for (; got > 0 && (size_t)got >= request->local[done].iov_len; done++)
+			got -= (ssize_t)request->local[done].iov_len;
+		/* It ended at one that is not there, or not all of it. */
+		if (done < request->count)
+			request->owner[done++]->known = false;
+	}
+	while (done < request->count)
+		request->owner[done++]->known = false;
+}
+
+static void read_heads(struct heads *heads, const struct attachment *attachment, bool again)
+{
+	struct request request = {.count = 0};
+
+	for (uint32_t i = 0; i < heads->count; i++) {
+		struct head_subject *subject = &heads->subjects[i];
+
+		if (subject->known)
+			ask(&request, subject, again ? &subject->again : &subject->head,
+			    subject->task.head, sizeof(subject->head));
+	}
+	read_memory(heads, attachment, &request);
+}
+
+/* One link more of every chain. Returns false if all have ended. */
+static bool read_links(struct heads *heads, const struct attachment *attachment)
+{
+	struct request request = {.count = 0};
+
+	for (uint32_t i = 0; i < heads->count; i++) {
+		struct head_subject *subject = &heads->subjects[i];
+
+		if (subject->known && subject->at && subject->count < WALK_MAX)
+			ask(&request, subject, &subject->link, subject->at, sizeof(subject->link));
+	}
+	if (!request.count)
+		return false;
+	read_memory(heads, attachment, &request);
+	for (uint32_t i = 0; i < request.count; i++) {
+		struct head_subject *subject = request.owner[i];
+		const struct unweave_link *link = &subject->link;
+		const void *code = link->code ? link->code : (const void *)(uintptr_t)link->go;
+
+		if (!subject->known)
+			continue;
+		subject->frames[heads_place(subject->count)].address = (uintptr_t)code;
+		subject->frames[heads_place(subject->count)].state = link->state;
+		/* Brent: as struct link_walk does it in the program. */
+		if ((subject->count & (subject->count - 1)) == 0)
+			subject->mark = subject->at;
+		subject->count++;
+		subject->at = (uintptr_t)link->awaiter;
+		if (subject->at == subject->mark)
+			subject->at = 0;
+	}
+	return true;
+}
+
+/* A task that waits does not change its chain: the turn says whether it did. */
+bool heads_is_at_rest(const struct head_subject *subject)
+{
+	return subject->known && subject->head.task == subject->task.id &&
+	       subject->again.task == subject->task.id && subject->head.turn % 2 == 0 &&
+	       subject->head.turn == subject->again.turn &&
+	       subject->head.innermost == subject->again.innermost;
+}
+
+void heads_read(struct heads *heads, const struct attachment *attachment)
+{
+	for (uint32_t i = 0; i < heads->count; i++) {
+		struct head_subject *subject = &heads->subjects[i];
+
+		subject->known = subject->task.head && !attachment->foreign;
+		subject->count = 0;
+	}
+	read_heads(heads, attachment, false);
+	for (uint32_t i = 0; i < heads->count; i++)
+		heads->subjects[i].at = (uintptr_t)heads->subjects[i].head.innermost;
+	while (read_links(heads, attachment))
+		;
+	read_heads(heads, attachment, true);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adapters that said who they are. Some do so when they are loaded, into programs
+ * that will never have a task: that is kept until there is an arena.
+ *
+ * Who adds one looks for the arena after that, and who makes the arena looks for
+ * them after that, both sequentially consistent: one of them tells it.
+ */
+#include "emit/cause.h"
+#include "unweave/callback.h"
+
+#define KEPT 8u
+
+static struct {
+	_Atomic(const char *) library;
+	const char *version;
+	_Atomic bool told; /* to this arena, or to the one that it has its sites from */
+} kept[KEPT];
+static _Atomic uint32_t kept_count;
+
+void emit_adapters_tell(void)
+{
+	static const struct cause_key key = {.how = UNWEAVE_SITE_ADAPTER};
+
+	for (uint32_t i = 0; i < KEPT; i++) {
+		const char *library = atomic_load(&kept[i].library);
+		struct unweave_site site = {.name = library, .kind = kept[i].version};
+
+		if (library && !atomic_exchange(&kept[i].told, true))
+			emit_site_of_callbacks(&site, &key);
+	}
+}
+
+void emit_adapters_forget(void)
+{
+	for (uint32_t i = 0; i < KEPT; i++)
+		atomic_store(&kept[i].told, false);
+}
+
+void unweave_adapter(const char *library, const char *version)
+{
+	uint32_t place = atomic_fetch_add(&kept_count, 1);
+
+	if (place >= KEPT)
+		return;
+	kept[place].version = version;
+	atomic_store(&kept[place].library, library);
+	if (!emit_is_unborn() && emit_birth())
+		emit_adapters_tell();
+}

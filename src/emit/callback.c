@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Callbacks, up to their call: arming finds the cause and makes a task. */
+#include "unweave/callback.h"
+
+#include "emit/cause.h"
+#include "emit/table.h"
+
+/* The task that runs here, and its site. */
+static inline uint64_t current(const struct emit_thread *self, uint32_t *ret_site)
+{
+	const struct arena_task *slot;
+	uint64_t task;
+
+	*ret_site = 0;
+	if (emit_unlikely(!self->hot.nest))
+		return 0;
+	task = emit_innermost(self->hot.nest);
+	if (emit_unlikely(task & TABLE_LIGHT)) {
+		*ret_site = table_light_site(task);
+		return 0;
+	}
+	if (!task || !table_knows(self, task))
+		return task;
+	slot = table_slot(self, task);
+	if (table_is(slot, task))
+		*ret_site = table_get(slot->site);
+	return task;
+}
+
+static inline __attribute__((always_inline)) uint64_t arm(const char *kind, const void *code,
+							  const void *place, unsigned flags)
+{
+	uint64_t gate = unweave_priv_gate();
+	uint32_t under;
+	uint64_t parent = current(emit_self(), &under);
+	struct cause *cause =
+		cause_find(&(struct cause_key){kind, code, place, cause_how(under, flags)});
+
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES && !flags && cause)
+		return cause->light;
+	return unweave_task_new(cause ? &cause->is->site : NULL, UNWEAVE_MODEL_CHAIN, parent, NULL);
+}
+
+uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place, unsigned flags)
+{
+	return arm(kind, code, place, flags & UNWEAVE_STANDING);
+}
+_Static_assert(UNWEAVE_STANDING == UNWEAVE_SITE_STANDING, "the flag goes to the site");
+_Static_assert((UNWEAVE_TASK_SPARE & (TABLE_MOST - 1) << 1) == 0 && UNWEAVE_MODEL_CHAIN == 0 &&
+		       UNWEAVE_TASK_SPARE >> TABLE_GENERATION_SHIFT == 0,
+	       "what a task's index leaves free, and its model");
+
+uint64_t unweave_loop_open(const char *kind, const void *code, const void *place)
+{
+	return arm(kind, code, place, UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP);
+}

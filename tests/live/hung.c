@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program whose tasks do not get on, as its first word says, for tools that look
+ * at it from outside:
+ *
+ *     deadlock   two tasks wait for each other, and a third for one of them
+ *     spin       a task runs and does not end
+ *     nested     a task runs inside of another, as `spin` does
+ *     many N     so many tasks wait
+ *     callbacks  callbacks are armed, by one another, and never called
+ *
+ * With a second word it records itself, to a trace of that name. It says "ready".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unweave/callback.h"
+#include "unweave/chain.h"
+
+struct request {
+	struct unweave_chain chain;
+	struct unweave_link links[3];
+};
+
+static volatile int forever = 1;
+static struct request requests[3];
+
+static void say_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+static int take_lock(struct unweave_link *link, void *chain)
+{
+	unweave_chain_push(chain, link);
+	return UNWEAVE_STEP_SUSPENDED;
+}
+
+static int load_user(struct unweave_link *link, void *chain)
+{
+	(void)link;
+	(void)chain;
+	return UNWEAVE_STEP_DONE;
+}
+
+static int handle_request(struct unweave_link *link, void *chain)
+{
+	(void)link;
+	(void)chain;
+	return UNWEAVE_STEP_DONE;
+}
+
+static int spin(struct unweave_link *link, void *chain)
+{
+	(void)link;
+	(void)chain;
+	say_ready();
+	while (forever)
+		;
+	return UNWEAVE_STEP_DONE;
+}
+
+static void start(struct request *request, unweave_go innermost, uint64_t parent)
+{
+	unweave_chain_init(&request->chain);
+	unweave_link_init(&request->links[0], innermost, NULL, 0);
+	unweave_link_init(&request->links[1], load_user, NULL, 7);
+	unweave_link_init(&request->links[2], handle_request, NULL, 0);
+	for (int i = 0; i < 3; i++)
+		unweave_chain_push(&request->chain, &request->links[i]);
+	unweave_chain_start(&request->chain, UNWEAVE_SITE("request"), parent);
+}
+
+static void wait_for(int who, int whom)
+{
+	unweave_task_waits(requests[who].chain.head.task, UNWEAVE_WAIT_TASK,
+			   requests[whom].chain.head.task);
+}
+
+static void deadlock(void)
+{
+	for (int i = 0; i < 3; i++) {
+		start(&requests[i], take_lock, i ? requests[0].chain.head.task : 0);
+		unweave_chain_run(&requests[i].chain, 0);
+	}
+	unweave_task_name(requests[0].chain.head.task, "alice");
+	unweave_task_name(requests[1].chain.head.task, "bob");
+	unweave_task_name(requests[2].chain.head.task, "carol");
+	wait_for(0, 1);
+	wait_for(1, 0);
+	wait_for(2, 1);
+}
+
+static int run_another(struct unweave_link *link, void *chain)
+{
+	(void)link;
+	(void)chain;
+	start(&requests[1], spin, UNWEAVE_PARENT_CURRENT);
+	unweave_chain_run(&requests[1].chain, 0);
+	return UNWEAVE_STEP_DONE;
+}
+
+static void many(int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint64_t task =
+			unweave_task_new(UNWEAVE_SITE("one of many"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+
+		unweave_task_resume(task);
+		unweave_task_suspend(task);
+	}
+}
+
+static int on_client(struct unweave_link *link, void *context)
+{
+	(void)link;
+	(void)context;
+	unweave_callback_arm("read", (void *)load_user, __builtin_return_address(0), 0);
+	return 0;
+}
+
+/* Of which a place is the inside. */
+static __attribute__((noinline)) uint64_t listen_here(void)
+{
+	return unweave_callback_arm("listen", (void *)on_client, __builtin_return_address(0),
+				    UNWEAVE_STANDING);
+}
+
+static void callbacks(void)
+{
+	uint64_t listening = listen_here();
+
+	unweave_callback_call(&(struct unweave_call){.task = listening,
+						     .go = on_client,
+						     .code = (void *)on_client,
+						     .end = UNWEAVE_CALL_FIRES});
+}
+
+static void record(const char *path)
+{
+	struct unweave_options options;
+
+	unweave_options_init(&options);
+	options.path = path;
+	if (unweave_start(&options) < 0)
+		exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (argc > 2 && strcmp(what, "many") != 0)
+		record(argv[2]);
+	if (strcmp(what, "deadlock") == 0)
+		deadlock();
+	else if (strcmp(what, "many") == 0)
+		many(argc > 2 ? atoi(argv[2]) : 0);
+	else if (strcmp(what, "callbacks") == 0)
+		callbacks();
+	else if (strcmp(what, "spin") == 0 || strcmp(what, "nested") == 0)
+		start(&requests[0], *what == 's' ? spin : run_another, 0);
+	else
+		return 2;
+	if (requests[0].chain.head.innermost && strcmp(what, "deadlock") != 0)
+		unweave_chain_run(&requests[0].chain, 0);
+	say_ready();
+	for (;;)
+		pause();
+}

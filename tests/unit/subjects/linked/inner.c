@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+int inner(void);
+
+int inner(void)
+{
+	return 1;
+}
