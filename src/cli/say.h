@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the user: errors, hints, numbers, and text that came from outside. */
+/* Words for the user: errors, hints, and text that came from outside; numbers are figures.h. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "util/diag.h"
+#include "view/figures.h"
 
 /* "unweave: FILE: sentence" on stderr; `file` may be NULL. */
 __attribute__((format(printf, 2, 3))) void say_error(const char *file, const char *format, ...);
@@ -27,28 +28,6 @@ int say_finish(int status);
 
 /* The name nearest to `word`, if it could be a slip of it; else NULL. */
 const char *say_closest(const char *word, const char *const *names, size_t count);
-
-struct say_number {
-	char text[32];
-};
-
-/* With separators: 1,234,567. */
-struct say_number say_count(uint64_t number);
-
-/* A duration that people can read: 1.234 s, 56.7 ms. */
-struct say_number say_duration(uint64_t ns);
-
-/* A size that people can read: 93.4 kB. */
-struct say_number say_bytes(uint64_t bytes);
-
-/* The same in three digits, for tables: 1.23 s, 56.7 ms, 890 us. */
-struct say_number say_span(uint64_t ns);
-
-/* Of a whole: 12.3 %, 0.04 %; less than that is "<0.01 %", nothing "0 %". */
-struct say_number say_percent(uint64_t part, uint64_t whole);
-
-/* Whether the terminal, by the environment, shows UTF-8. */
-bool say_utf8(void);
 
 /*
  * Text from a trace: whatever a terminal might obey is shown as \xNN instead.
