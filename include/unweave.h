@@ -355,8 +355,9 @@ static inline void unweave_task_complete(uint64_t task, enum unweave_status stat
 }
 
 /*
- * [hot] What `task` is about to wait for, shown by tools that look at live tasks
- * until the next call for the task. Not an event.
+ * [hot] What `task` is about to wait for, if it runs here, or waits for now, shown by tools that
+ * look at live tasks until the next call for the task, and while events are recorded no longer
+ * than that wait lasts. Not an event.
  */
 static inline void unweave_task_waits(uint64_t task, enum unweave_wait kind, uint64_t on)
 {

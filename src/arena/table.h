@@ -23,7 +23,8 @@
  *     state, changed          the thread that ends a run, or wakes the task: the later
  *                             store counts, also where both happen at once
  *     awaits, waits, named    the hook of that purpose; bytes of their own, so that none
- *                             of them loses what another one stores
+ *                             of them loses what another one stores. The end of a run
+ *                             forgets what was told of an earlier wait
  *     id, next; parent and runs as links of a free slot
  *                             the thread that has the slot in its list
  *
@@ -69,7 +70,8 @@
 #define TABLE_NAME_BYTES 64u /* of a name, with the NUL that ends it */
 #define TABLE_NAME_WORDS (TABLE_NAME_BYTES / 8)
 #define TABLE_GENERATION_SHIFT 25
-#define TABLE_READS 8 /* tries at a slot that changes hands all the time */
+#define TABLE_WAITS_NEXT 128u /* it was told in the run that goes on, of the wait after it */
+#define TABLE_READS 8         /* tries at a slot that changes hands all the time */
 
 enum arena_task_state {
 	ARENA_TASK_FREE,    /* no task */
@@ -88,7 +90,7 @@ struct arena_task {
 	_Atomic uint32_t runs;           /* that ended, while events were recorded */
 	_Atomic uint32_t site;
 	_Atomic uint16_t state; /* enum arena_task_state | enum unweave_source << 8 */
-	_Atomic uint8_t waits;  /* enum unweave_wait */
+	_Atomic uint8_t waits;  /* enum unweave_wait | TABLE_WAITS_NEXT */
 	_Atomic uint8_t named;  /* 0: no name; another value for each name that it was given */
 	_Atomic uint32_t next;  /* of the same list, while free; 0: the last */
 };
@@ -218,7 +220,7 @@ static inline bool table_copy(const struct table *table, uint32_t index, struct 
 	copy->awaits = atomic_load_explicit(&slot->awaits, memory_order_relaxed);
 	copy->runs = atomic_load_explicit(&slot->runs, memory_order_relaxed);
 	copy->site = atomic_load_explicit(&slot->site, memory_order_relaxed);
-	copy->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed);
+	copy->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed) & ~TABLE_WAITS_NEXT;
 	table_copy_name(table, index, copy->name);
 	copy->state = (uint8_t)state;
 	copy->source = (uint8_t)(state >> 8);

@@ -480,6 +480,18 @@ uint64_t unweave_priv_new(struct unweave_priv_thread *hot, uint64_t gate, struct
 	return task;
 }
 
+/* Told in a run of the task's own, it is of the wait that comes; else of the one that is. */
+static void set_waits(const struct emit_thread *self, struct arena_task *slot, uint64_t task,
+		      enum unweave_wait kind, uint64_t on)
+{
+	const struct unweave_priv_nest *nest = self->hot.nest;
+	bool events = (unweave_priv_gate() & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
+	bool next = events && nest && emit_innermost(nest) == task;
+
+	table_set(slot->awaits, on);
+	table_set(slot->waits, (uint8_t)(kind | (next ? TABLE_WAITS_NEXT : 0)));
+}
+
 static EMIT_COLD void waits_slowly(uint64_t task, enum unweave_wait kind, uint64_t on)
 {
 	struct arena_task *slot;
@@ -487,10 +499,8 @@ static EMIT_COLD void waits_slowly(uint64_t task, enum unweave_wait kind, uint64
 	if (!emit_birth())
 		return;
 	slot = emit_table_slot(task);
-	if (slot) {
-		table_set(slot->awaits, on);
-		table_set(slot->waits, (uint8_t)kind);
-	}
+	if (slot)
+		set_waits(emit_self(), slot, task, kind, on);
 }
 
 void unweave_priv_waits(struct unweave_priv_thread *hot, uint64_t task, enum unweave_wait kind,
@@ -502,10 +512,8 @@ void unweave_priv_waits(struct unweave_priv_thread *hot, uint64_t task, enum unw
 	if (emit_unlikely(!table_knows(self, task)))
 		return waits_slowly(task, kind, on);
 	slot = table_slot(self, task);
-	if (table_is(slot, task)) {
-		table_set(slot->awaits, on);
-		table_set(slot->waits, (uint8_t)kind);
-	}
+	if (table_is(slot, task))
+		set_waits(self, slot, task, kind, on);
 }
 
 void unweave_priv_append(uint64_t task, const struct unweave_stack *stack)

@@ -170,12 +170,18 @@ static inline void table_end(struct emit_thread *self, uint64_t task)
  */
 static inline void table_suspend(struct arena_task *slot, uint64_t now, uint64_t since)
 {
+	uint8_t waits;
+
 	if (emit_likely((uint8_t)table_get(slot->state) != ARENA_TASK_QUEUED ||
 			table_get(slot->changed) <= since))
 		table_set(slot->state, ARENA_TASK_WAITING);
 	table_set(slot->changed, now);
 	table_set(slot->busy, table_get(slot->busy) + (now - since));
 	table_set(slot->runs, table_get(slot->runs) + 1);
+	/* What nobody told in this run is of a wait that is over. */
+	waits = table_get(slot->waits);
+	if (waits)
+		table_set(slot->waits, waits & TABLE_WAITS_NEXT ? waits & ~TABLE_WAITS_NEXT : 0);
 }
 
 /*

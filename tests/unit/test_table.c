@@ -309,6 +309,44 @@ static void what_a_task_waits_for_is_kept_at_every_detail(void)
 	end_task(task);
 }
 
+static void run_once(uint64_t task, enum unweave_wait told)
+{
+	unweave_task_resume(task);
+	if (told)
+		unweave_task_waits(task, told, 8);
+	unweave_task_suspend(task);
+}
+
+static void what_a_task_waited_for_is_forgotten_with_the_next_run(void)
+{
+	uint64_t task, left;
+
+	collect_begin(0);
+	task = new_task();
+	left = new_task();
+	run_once(task, UNWEAVE_WAIT_TASK);
+	CHECK_EQ(entry_of(task).waits, UNWEAVE_WAIT_TASK);
+	run_once(task, UNWEAVE_WAIT_NONE);
+	CHECK_EQ(entry_of(task).waits, UNWEAVE_WAIT_NONE);
+	/* While it waits, by whoever knows. */
+	unweave_task_waits(task, UNWEAVE_WAIT_LOCK, 8);
+	CHECK_EQ(entry_of(task).waits, UNWEAVE_WAIT_LOCK);
+	run_once(task, UNWEAVE_WAIT_NONE);
+	CHECK_EQ(entry_of(task).waits, UNWEAVE_WAIT_NONE);
+	run_once(task, UNWEAVE_WAIT_IO);
+	run_once(task, UNWEAVE_WAIT_TIMER);
+	CHECK_EQ(entry_of(task).waits, UNWEAVE_WAIT_TIMER);
+	/* The end of this run is noted with the next event. */
+	unweave_task_resume(left);
+	unweave_task_waits(left, UNWEAVE_WAIT_IO, 3);
+	unweave_task_leave(left, NULL);
+	run_once(task, UNWEAVE_WAIT_NONE);
+	CHECK_EQ(entry_of(left).waits, UNWEAVE_WAIT_IO);
+	unweave_stop();
+	end_task(task);
+	end_task(left);
+}
+
 static void a_table_that_does_not_fit_the_mapping_is_refused(void)
 {
 	struct arena_control *control = calloc(1, sizeof(*control));
@@ -353,6 +391,7 @@ int main(void)
 	RUN(at_detail_samples_the_slots_stay_as_they_are);
 	RUN(a_name_is_kept_at_every_detail);
 	RUN(what_a_task_waits_for_is_kept_at_every_detail);
+	RUN(what_a_task_waited_for_is_forgotten_with_the_next_run);
 	RUN(a_table_that_does_not_fit_the_mapping_is_refused);
 	return check_done();
 }
