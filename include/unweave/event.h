@@ -74,7 +74,7 @@ enum unweave_loss {
 struct unweave_frame {
 	const struct unweave_frame *awaiter;
 	uint64_t address; /* code address in the program; for an omission, how many are left out */
-	int32_t state;    /* a state machine's state; 0 where there is none */
+	int32_t state;    /* a state machine's state; 0 where there is none; or a line, see below */
 	uint32_t depth;   /* frames from here to the root, this one included, omissions as one */
 	uint32_t kind;    /* enum unweave_frame_kind */
 	uint32_t id;      /* the same for equal chains in one block of a trace; 1 and up */
@@ -84,6 +84,12 @@ enum unweave_frame_kind {
 	UNWEAVE_FRAME_CODE,
 	UNWEAVE_FRAME_OMITTED, /* `address` frames are left out here; 0: nobody knows how many */
 };
+
+/*
+ * In a state: the function is a coroutine, and the rest of the number is the line where
+ * it waits, in the source file of the function; 0: not known, or it runs.
+ */
+#define UNWEAVE_STATE_LINE 0x40000000
 
 struct unweave_event {
 	uint64_t time;                     /* ns, CLOCK_MONOTONIC_RAW */

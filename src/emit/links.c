@@ -14,7 +14,7 @@ void links_look_again(struct links_run *run)
 	if (emit_self()->hot.gate != gate)
 		emit_refresh();
 	run->self = emit_self();
-	run->wants = (uint32_t)(run->self->keywords >> (run->dispatch.model * 32));
+	run->wants = (uint32_t)(run->self->keywords >> links_shift(run->dispatch.model));
 }
 
 static struct unweave_priv_dispatch *first_dispatch(const struct unweave_priv_nest *nest)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two models have in common: a run, which a thread can be asked about;
+ * What the models have in common: a run, which a thread can be asked about;
  * hooks that take their stacks from links; the anchors.
  */
 #ifndef EMIT_LINKS_H
@@ -20,6 +20,9 @@ int emit_first_anchor(struct unweave_link *link, void *context, unweave_go go);
  * runs. They lie beside the anchors, so that all of it is known by its address.
  */
 #define LINKS_DISPATCH __attribute__((section("unweave_anchor")))
+
+/* The model of a routine's dispatch: its tasks are state machines, its runs are not. */
+#define LINKS_ROUTINE ((enum unweave_model)(UNWEAVE_MODEL_MACHINE | 2))
 
 /* Where the anchors and these functions begin and end; 0 where a linker does not say. */
 struct links_code {
@@ -97,11 +100,17 @@ void links_advance(struct links_run *run, uint32_t steps);
 /* The RESUME of a run, if the recorder was not told of the chain at its last suspension. */
 void links_resume_told(struct unweave_head *head);
 
+/* Where the keywords of a model begin. */
+static inline unsigned links_shift(unsigned model)
+{
+	return (model & UNWEAVE_MODEL_MACHINE) * 32;
+}
+
 /* Whether the session wants an event of a task of this model: a constant where it is known. */
 static inline bool links_wanted(const struct emit_thread *self, enum unweave_model model,
 				uint64_t keyword)
 {
-	return self->keywords & keyword << (model * 32);
+	return self->keywords & keyword << links_shift(model);
 }
 
 /* The thread must be up to date. */
@@ -158,7 +167,7 @@ static inline void links_begin(struct links_run *run, struct unweave_head *head,
 	run->place = 0;
 	run->self = self;
 	run->gate = unweave_priv_gate();
-	run->wants = (uint32_t)(self->keywords >> (model * 32));
+	run->wants = (uint32_t)(self->keywords >> links_shift(model));
 	if (emit_unlikely(self->hot.gate != run->gate))
 		links_look_again(run);
 	if (emit_likely(run->self->hot.nest != NULL))
