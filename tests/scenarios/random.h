@@ -191,6 +191,7 @@ struct box {
 	/* The innermost task, but its own, that it was last known to be in the chain of ... */
 	struct box_task *within;
 	bool beside; /* ... or beside that, with whatever awaits it too */
+	bool noted;  /* ... since it began to wait, or went on in a run of another */
 	struct box *awaiters[AWAITERS_MAX];
 	uint32_t awaiter_count;
 	struct box *first;              /* the awaiter that is in its chain */

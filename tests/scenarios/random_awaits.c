@@ -27,7 +27,15 @@ static void joins(struct box *box, struct box_task *task, bool beside)
 	for (; box; box = box->first) {
 		box->within = task;
 		box->beside = beside;
+		box->noted = true;
 	}
+}
+
+/* It is in no chain but its own. */
+static void leaves(struct box *box)
+{
+	box->within = NULL;
+	box->noted = false;
 }
 
 /* The box is a task from now on; the recorder was told of it just now, or is by the next call. */
@@ -43,7 +51,7 @@ void saw_box_create(struct box *box)
 	task->known = box_chain(box);
 	saw_create(self, task->id, UNWEAVE_PARENT_CURRENT, box->box.site, &task->known);
 	box->own = task;
-	box->within = NULL;
+	leaves(box);
 	joins(box->first, task, false);
 }
 
@@ -227,7 +235,10 @@ void saw_box_begin(struct box *box)
 	} else if (box->own->stale) {
 		known_fini(&box->own->known);
 		box->own->known = box_chain(box);
-		box->within = NULL;
+	}
+	/* One that only ever awaited what was done has left nothing, and whoever awaits it stays. */
+	if (box->noted) {
+		leaves(box);
 		joins(box->first, box->own, false);
 	}
 	box->own->stale = false;
