@@ -40,6 +40,7 @@ struct recorder {
 	struct writer *writer; /* NULL: no file */
 	const char *save;      /* NULL: the file is written at once; else where at the end */
 	unweave_listener listener;
+	void (*thread)(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended);
 	void *listener_data;
 	enum arena_clock clock;
 	struct clock_moment start;
@@ -134,6 +135,8 @@ static int on_thread(void *data, uint32_t thread, uint32_t tid, const char *name
 {
 	struct recorder *recorder = data;
 
+	if (recorder->thread)
+		recorder->thread(recorder->listener_data, thread, tid, name, ended);
 	/* Without a file nobody would ever take the ended ones off the list. */
 	if (!recorder->writer)
 		return 0;
@@ -376,6 +379,7 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 		return -ENOMEM;
 	recorder->attachment = attachment;
 	recorder->listener = options->listener;
+	recorder->thread = options->thread;
 	recorder->listener_data = options->listener_data;
 	recorder->clock = attachment->clock;
 	recorder->start = clock_measure(recorder->clock);

@@ -23,7 +23,9 @@ struct recorder_options {
 	writer_compress compress; /* NULL: blocks stay plain */
 	void *compress_data;
 	unweave_listener listener; /* or NULL */
-	void *listener_data;
+	/* The same for threads: one was met, or ended; or NULL. */
+	void (*thread)(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended);
+	void *listener_data; /* of both */
 	enum unweave_detail detail;
 	enum unweave_policy policy;
 	uint64_t keywords;     /* 0: those of `detail` */

@@ -9,9 +9,9 @@
 
 #define DEPTH_MOST 1024u /* frames; the emitter stops at an eighth of that */
 
-int causes_init(struct causes *causes, const struct reader *reader, struct tree *tree)
+int causes_init(struct causes *causes, struct model_sites sites, struct tree *tree)
 {
-	*causes = (struct causes){.reader = reader, .tree = tree};
+	*causes = (struct causes){.sites = sites, .tree = tree};
 	return map_init(&causes->known, UINT32_MAX);
 }
 
@@ -31,7 +31,7 @@ static uint32_t omission(struct causes *causes)
 /* Whether what is behind a site is not told, or only by a site that is not there. */
 static bool is_cut(const struct causes *causes, const struct reader_site *site)
 {
-	return site->under ? !reader_site(causes->reader, site->under)
+	return site->under ? !model_site(&causes->sites, site->under)
 			   : site->flags & UNWEAVE_SITE_CUT;
 }
 
@@ -40,7 +40,7 @@ static const struct reader_site *site_under(const struct causes *causes,
 					    const struct reader_site *site)
 {
 	const struct reader_site *under =
-		site->under ? reader_site(causes->reader, site->under) : NULL;
+		site->under ? model_site(&causes->sites, site->under) : NULL;
 
 	return under && under->code ? under : NULL;
 }
@@ -110,7 +110,7 @@ int64_t causes_of(struct causes *causes, uint32_t id)
 
 	if (known)
 		return *known;
-	site = reader_site(causes->reader, id);
+	site = model_site(&causes->sites, id);
 	if (!site || !site->code)
 		return 0;
 	left = list_unknown(causes, site, &node);

@@ -11,13 +11,13 @@
 #ifndef MODEL_CAUSES_H
 #define MODEL_CAUSES_H
 
+#include "model/sites.h"
 #include "model/tree.h"
-#include "trace/reader.h"
 #include "util/map.h"
 
 struct causes {
-	const struct reader *reader; /* borrowed, as the tree is */
-	struct tree *tree;
+	struct model_sites sites;
+	struct tree *tree;           /* borrowed */
 	splice_same_function surely; /* whether two addresses are of one function; or NULL */
 	void *surely_data;
 	struct map known;                /* site to the stack of its chain; 0: being made */
@@ -29,7 +29,7 @@ struct causes {
 };
 
 /* Returns -ENOMEM. */
-int causes_init(struct causes *causes, const struct reader *reader, struct tree *tree);
+int causes_init(struct causes *causes, struct model_sites sites, struct tree *tree);
 void causes_fini(struct causes *causes);
 
 /*

@@ -15,8 +15,10 @@ struct course_step {
 	struct live_task *task; /* perhaps; NULL: unknown */
 };
 
+#define COURSE_STEPS 32u
+
 struct model {
-	struct reader *reader;
+	struct reader *reader;         /* NULL: it is fed, and has no trace */
 	const struct model_sink *sink; /* while it is read */
 	struct model_totals totals;
 	uint64_t events;      /* also those before the window */
@@ -38,6 +40,9 @@ struct model {
 	uint32_t lane_last;  /* its index + 1 */
 	struct map tids;     /* to numbers of threads */
 	struct sampling sampling;
+
+	struct course_step steps[COURSE_STEPS]; /* that were fed, and are not told yet */
+	uint32_t step_count;
 };
 
 /* Both return -ENOMEM, or what the sink returned; this one also what reading samples met. */

@@ -164,6 +164,7 @@ static uint8_t role_of(const struct reader_site *site)
 static const struct live_site *site_of(struct live *live, struct causes *causes, uint32_t site)
 {
 	const uint32_t *found = map_find(&live->site_index, site);
+	const struct reader_site *told;
 	struct live_site *sites;
 	int64_t stack;
 	char *label;
@@ -174,16 +175,16 @@ static const struct live_site *site_of(struct live *live, struct causes *causes,
 	if (!sites)
 		return NULL;
 	live->sites = sites;
+	told = model_site(&causes->sites, site);
 	stack = causes_of(causes, site);
-	label = stack < 0 ? NULL : label_of(live, reader_site(causes->reader, site));
+	label = stack < 0 ? NULL : label_of(live, told);
 	if (!label || map_put(&live->site_index, site, live->site_count) < 0) {
 		free(label);
 		return NULL;
 	}
 	sites += live->site_count++;
-	*sites = (struct live_site){.label = label,
-				    .stack = (uint32_t)stack,
-				    .role = role_of(reader_site(causes->reader, site))};
+	*sites = (struct live_site){
+		.site = told, .label = label, .stack = (uint32_t)stack, .role = role_of(told)};
 	return sites;
 }
 
@@ -196,7 +197,7 @@ int live_set_site(struct live *live, struct live_task *task, struct causes *caus
 	site = site_of(live, causes, (uint32_t)id);
 	if (!site)
 		return -ENOMEM;
-	task->told.site = reader_site(causes->reader, (uint32_t)id);
+	task->told.site = site->site;
 	task->role |= site->role;
 	/* What stands does not wait, whatever was thought of it before. */
 	if (task->role & UNWEAVE_SITE_STANDING && task->state == LIVE_WAITS) {

@@ -51,6 +51,7 @@ struct live_task {
 
 /* What is the same for all tasks of a site. */
 struct live_site {
+	const struct reader_site *site; /* NULL: nobody knows it */
 	char *label;
 	uint32_t stack; /* chain of callbacks; 0: its tasks have chains of their own */
 	uint8_t role;

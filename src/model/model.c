@@ -9,30 +9,33 @@
 #include "unweave.h"
 #include "util/cleanup.h"
 
-#define STEPS 32u
 #define PROGRESS_EVENTS 250000u /* between two words of progress */
 
 DEFINE_FREEP(struct model, model_free)
 
-int model_new(struct model **ret, struct reader *reader)
+/* Without a reader yet. */
+static int make(struct model **ret, struct model_sites sites)
 {
 	cleanup(model_freep) struct model *model = calloc(1, sizeof(*model));
-	const struct reader_summary *summary = reader_summary(reader);
 
 	if (!model)
 		return -ENOMEM;
-	model->reader = reader;
 	model->to = UINT64_MAX;
-	model->runs_untold =
-		summary->session_known && summary->session.detail == UNWEAVE_DETAIL_SAMPLES;
+	model->sampling.due = UINT64_MAX;
 	if (live_init(&model->live) < 0 || tree_new(&model->tree) < 0 ||
 	    map_init(&model->tids, UINT32_MAX) < 0 ||
 	    map_init(&model->lane_index, UINT32_MAX) < 0 ||
-	    causes_init(&model->causes, reader, model->tree) < 0 ||
-	    sampling_init(&model->sampling, reader, model->tree, &model->causes) < 0)
+	    causes_init(&model->causes, sites, model->tree) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < reader_thread_count(reader); i++) {
-		const struct reader_thread *thread = reader_thread_at(reader, i);
+	*ret = take(model);
+	return 0;
+}
+
+/* The threads that samples may be of. */
+static int note_tids(struct model *model)
+{
+	for (uint32_t i = 0; i < reader_thread_count(model->reader); i++) {
+		const struct reader_thread *thread = reader_thread_at(model->reader, i);
 		uint32_t *known = map_find(&model->tids, thread->tid);
 
 		/* The last one that had the number. */
@@ -41,8 +44,30 @@ int model_new(struct model **ret, struct reader *reader)
 		else if (map_put(&model->tids, thread->tid, thread->thread) < 0)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+int model_new(struct model **ret, struct reader *reader)
+{
+	cleanup(model_freep) struct model *model = NULL;
+	const struct reader_summary *summary = reader_summary(reader);
+	int r = make(&model, model_sites_of(reader));
+
+	if (r < 0)
+		return r;
+	model->reader = reader;
+	model->runs_untold =
+		summary->session_known && summary->session.detail == UNWEAVE_DETAIL_SAMPLES;
+	if (sampling_init(&model->sampling, reader, model->tree, &model->causes) < 0 ||
+	    note_tids(model) < 0)
+		return -ENOMEM;
 	*ret = take(model);
 	return 0;
+}
+
+int model_new_fed(struct model **ret, struct model_sites sites)
+{
+	return make(ret, sites);
 }
 
 struct model *model_free(struct model *model)
@@ -134,27 +159,6 @@ static void tell_progress(struct model *model, const struct model_sink *sink, ui
 		sink->progress(sink->data, now - totals->first, totals->last - totals->first);
 }
 
-/* Takes in the next events, at most STEPS; READER_END after the last. */
-static int take_events(struct model *model, struct course_step *steps, uint32_t *ret_count,
-		       struct diag *diag)
-{
-	struct unweave_event event;
-	uint32_t count = 0;
-	int r = 0;
-
-	while (count < STEPS && (r = reader_next(model->reader, &event, diag)) == 0) {
-		r = course_take(model, &event, reader_event_block(model->reader), &steps[count]);
-		if (r < 0)
-			return r;
-		count++;
-		/* The text stays until the next event only. */
-		if (event.text)
-			break;
-	}
-	*ret_count = count;
-	return r;
-}
-
 static int follow_step(struct model *model, const struct course_step *step, struct diag *diag)
 {
 	int r = 0;
@@ -181,31 +185,67 @@ static void warn_sink(struct model *model, const struct course_step *steps, uint
  * Some events at a time: what is known of their tasks is cold if there are many
  * tasks, and is on its way while others are looked at.
  */
+static int tell_steps(struct model *model, struct diag *diag)
+{
+	uint32_t count = model->step_count;
+	int r;
+
+	model->step_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		course_prepare(model, &model->steps[i]);
+	warn_sink(model, model->steps, count);
+	for (uint32_t i = 0; i < count; i++) {
+		r = follow_step(model, &model->steps[i], diag);
+		if (r < 0)
+			return r;
+	}
+	model->events += count;
+	if (model->events >= model->events_told + PROGRESS_EVENTS) {
+		model->events_told = model->events;
+		tell_progress(model, model->sink, model->steps[count - 1].event.time);
+	}
+	return 0;
+}
+
+/* Takes in the next event, which is told with those after it. */
+static int take_event(struct model *model, const struct unweave_event *event, uint64_t block,
+		      struct diag *diag)
+{
+	int r = course_take(model, event, block, &model->steps[model->step_count]);
+
+	if (r < 0)
+		return r;
+	model->step_count++;
+	/* The text stays until the next event only. */
+	return model->step_count == COURSE_STEPS || event->text ? tell_steps(model, diag) : 0;
+}
+
 static int read_events(struct model *model, struct diag *diag)
 {
-	struct course_step steps[STEPS];
-	uint32_t count = 0;
-	int why, r;
+	struct unweave_event event;
+	int r;
 
-	do {
-		why = take_events(model, steps, &count, diag);
-		if (why < 0)
-			return why;
-		for (uint32_t i = 0; i < count; i++)
-			course_prepare(model, &steps[i]);
-		warn_sink(model, steps, count);
-		for (uint32_t i = 0; i < count; i++) {
-			r = follow_step(model, &steps[i], diag);
-			if (r < 0)
-				return r;
-		}
-		model->events += count;
-		if (model->events >= model->events_told + PROGRESS_EVENTS) {
-			model->events_told = model->events;
-			tell_progress(model, model->sink, steps[count - 1].event.time);
-		}
-	} while (why != READER_END);
-	return 0;
+	while ((r = reader_next(model->reader, &event, diag)) == 0) {
+		r = take_event(model, &event, reader_event_block(model->reader), diag);
+		if (r < 0)
+			return r;
+	}
+	return r == READER_END ? tell_steps(model, diag) : r;
+}
+
+void model_begin(struct model *model, const struct model_sink *sink)
+{
+	model->sink = sink;
+}
+
+int model_feed(struct model *model, const struct unweave_event *event, uint64_t block)
+{
+	return take_event(model, event, block, NULL);
+}
+
+int model_settle(struct model *model)
+{
+	return tell_steps(model, NULL);
 }
 
 static void drop_tasks(struct model *model)

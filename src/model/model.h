@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/sites.h"
 #include "model/splice.h"
 #include "model/tree.h"
 #include "trace/reader.h"
@@ -201,6 +202,22 @@ void model_set_folds(struct model *model, splice_same_function surely, void *dat
 
 /* Once. Returns 0, what the sink returned, or -ENOMEM or -EIO. */
 int model_read(struct model *model, const struct model_sink *sink, struct diag *diag);
+
+/*
+ * The same by hand, event by event, for whoever has them as they happen, or wants to stop at a
+ * moment: see model/present.h for what is known then. Samples are left out, and nothing is
+ * told at the end. A model that is fed and has no trace gets its sites from whoever feeds it.
+ */
+int model_new_fed(struct model **ret, struct model_sites sites);
+/* `sink` is borrowed until the model is freed. */
+void model_begin(struct model *model, const struct model_sink *sink);
+/*
+ * In time order. `block` is that of the event: within one, frames of equal id are equal chains. The
+ * event is told some events later, or by model_settle(). Both return -ENOMEM, or what the sink
+ * returned.
+ */
+int model_feed(struct model *model, const struct unweave_event *event, uint64_t block);
+int model_settle(struct model *model);
 
 /* Grows while the model is read. */
 const struct tree *model_tree(const struct model *model);

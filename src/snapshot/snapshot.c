@@ -68,14 +68,14 @@ static int add_batch(struct snapshot *snapshot, struct heads *heads,
 	return 0;
 }
 
-/* All tasks that have a slot, in the order of their slots. */
-static int add_tasks(struct snapshot *snapshot, const struct attachment *attachment)
+/* The tasks that have these slots, in the order of their slots. */
+static int add_tasks(struct snapshot *snapshot, const struct attachment *attachment, uint32_t first,
+		     uint32_t end)
 {
 	struct heads *heads = calloc(1, sizeof(*heads));
-	uint32_t end = table_ready(&attachment->table);
 	int r = heads ? 0 : -ENOMEM;
 
-	for (uint32_t i = 1; i < end && r == 0; i++) {
+	for (uint32_t i = first; i < end && r == 0; i++) {
 		heads->count +=
 			table_read(&attachment->table, i, &heads->subjects[heads->count].task);
 		if (heads->count == HEADS_BATCH)
@@ -247,7 +247,8 @@ static int add_causes(struct snapshot *snapshot)
 	return r;
 }
 
-static int take_all(struct snapshot *snapshot, const struct attachment *attachment)
+static int take_slots(struct snapshot *snapshot, const struct attachment *attachment,
+		      uint32_t first, uint32_t end)
 {
 	uint32_t seen = 0;
 	int r;
@@ -256,7 +257,7 @@ static int take_all(struct snapshot *snapshot, const struct attachment *attachme
 	snapshot->recorded =
 		(__atomic_load_n(&attachment->control->config.hot.gate, __ATOMIC_RELAXED) &
 		 UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
-	r = add_tasks(snapshot, attachment);
+	r = add_tasks(snapshot, attachment, first, end);
 	if (r == 0)
 		r = running_find(snapshot, attachment);
 	if (r == 0)
@@ -270,14 +271,31 @@ static int take_all(struct snapshot *snapshot, const struct attachment *attachme
 	return r < 0 ? r : link_tasks(snapshot);
 }
 
-int snapshot_take(struct snapshot *ret, const struct attachment *attachment)
+static int take(struct snapshot *ret, const struct attachment *attachment, uint32_t first,
+		uint32_t end)
 {
 	int r;
 
 	*ret = (struct snapshot){0};
-	r = take_all(ret, attachment);
+	r = take_slots(ret, attachment, first, end);
 	if (r < 0)
 		snapshot_fini(ret);
+	return r;
+}
+
+int snapshot_take(struct snapshot *ret, const struct attachment *attachment)
+{
+	return take(ret, attachment, 1, table_ready(&attachment->table));
+}
+
+int snapshot_take_task(struct snapshot *ret, const struct attachment *attachment, uint64_t task)
+{
+	uint32_t slot = table_index(task);
+	int r = take(ret, attachment, slot, slot + 1);
+
+	/* Another has its place by now. */
+	if (r == 0 && ret->count && ret->tasks[0].task.id != task)
+		ret->count = 0;
 	return r;
 }
 

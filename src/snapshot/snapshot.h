@@ -52,6 +52,8 @@ struct snapshot {
 
 /* Returns -ENOMEM. */
 int snapshot_take(struct snapshot *ret, const struct attachment *attachment);
+/* The same of one task alone, if it lives. */
+int snapshot_take_task(struct snapshot *ret, const struct attachment *attachment, uint64_t task);
 void snapshot_fini(struct snapshot *snapshot);
 
 /* NULL: unknown. */

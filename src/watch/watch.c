@@ -4,74 +4,89 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct watch {
-	struct watch_totals totals;
-	struct watch_wait none;
-};
+#include "symbol/maps.h"
+#include "util/cleanup.h"
+#include "view/naming.h"
+#include "watch/inside.h"
 
-static int make(struct watch **ret, enum watch_source source)
+DEFINE_FREEP(struct watch, watch_free)
+
+static int make(struct watch **ret)
 {
-	struct watch *watch = calloc(1, sizeof(*watch));
+	cleanup(watch_freep) struct watch *watch = calloc(1, sizeof(*watch));
 
-	if (!watch)
+	if (!watch || site_init(&watch->sites) < 0 || map_init(&watch->slotless, UINT32_MAX) < 0)
 		return -ENOMEM;
-	watch->totals.source = source;
-	*ret = watch;
+	watch->sink = tally_sink(watch);
+	*ret = take(watch);
+	return 0;
+}
+
+static int watch_live(struct watch **ret, struct attachment *attachment, bool record,
+		      struct diag *diag)
+{
+	cleanup(watch_freep) struct watch *watch = NULL;
+	int r = make(&watch);
+
+	if (r == 0)
+		r = live_begin(watch, attachment, record, diag);
+	if (r < 0)
+		return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
+	*ret = take(watch);
 	return 0;
 }
 
 int watch_new(struct watch **ret, struct attachment *attachment, struct diag *diag)
 {
-	(void)attachment, (void)diag;
-	return make(ret, WATCH_EVENTS);
+	return watch_live(ret, attachment, true, diag);
 }
 
 int watch_new_table(struct watch **ret, struct attachment *attachment, struct diag *diag)
 {
-	(void)attachment, (void)diag;
-	return make(ret, WATCH_TABLE);
+	return watch_live(ret, attachment, false, diag);
 }
 
 int watch_new_trace(struct watch **ret, const char *path, struct diag *diag)
 {
-	(void)path, (void)diag;
-	return make(ret, WATCH_TRACE);
+	cleanup(watch_freep) struct watch *watch = NULL;
+	int r = make(&watch);
+
+	if (r == 0)
+		r = replay_begin(watch, path, diag);
+	if (r < 0)
+		return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
+	*ret = take(watch);
+	return 0;
 }
 
 struct watch *watch_free(struct watch *watch)
 {
+	if (!watch)
+		return NULL;
+	/* What is taken at the end goes nowhere. */
+	watch->error = -ECANCELED;
+	if (watch->recorder)
+		recorder_stop(watch->recorder);
+	recorder_free(watch->recorder);
+	model_free(watch->model);
+	reader_free(watch->reader);
+	symbols_free(watch->symbols);
+	detail_fini(watch);
+	site_fini(&watch->sites);
+	thread_fini(&watch->threads);
+	if (watch->slotless.slots)
+		map_fini(&watch->slotless);
+	free(watch->tasks);
+	free(watch->by_slot);
+	free(watch->picks);
+	free(watch->groups);
 	free(watch);
 	return NULL;
 }
 
 const char *watch_note(const struct watch *watch)
 {
-	(void)watch;
-	return "";
-}
-
-int watch_pass(struct watch *watch)
-{
-	(void)watch;
-	return 0;
-}
-
-uint64_t watch_pause_ns(const struct watch *watch)
-{
-	(void)watch;
-	return 20000000;
-}
-
-int watch_refresh(struct watch *watch)
-{
-	(void)watch;
-	return 0;
-}
-
-int watch_seek(struct watch *watch, uint64_t time, struct diag *diag)
-{
-	(void)watch, (void)time, (void)diag;
-	return 0;
+	return watch->note;
 }
 
 const struct watch_totals *watch_totals(const struct watch *watch)
@@ -79,137 +94,55 @@ const struct watch_totals *watch_totals(const struct watch *watch)
 	return &watch->totals;
 }
 
-uint32_t watch_task_count(const struct watch *watch)
+int watch_pass(struct watch *watch)
 {
-	(void)watch;
-	return 0;
+	return watch->attachment ? live_pass(watch) : 0;
 }
 
-const struct watch_task *watch_task_at(const struct watch *watch, uint32_t index)
+uint64_t watch_pause_ns(const struct watch *watch)
 {
-	(void)watch, (void)index;
-	return NULL;
+	return watch->recorder && !watch->totals.over ? recorder_pause_ns(watch->recorder)
+						      : NS_PER_S;
 }
 
-const struct watch_task *watch_task_find(const struct watch *watch, uint64_t id)
+int watch_refresh(struct watch *watch)
 {
-	(void)watch, (void)id;
-	return NULL;
+	int r = watch->attachment ? live_refresh(watch) : 0;
+
+	if (r == 0)
+		detail_refresh(watch);
+	return r;
 }
 
-void watch_warn(struct watch *watch, uint32_t index, uint32_t warnings)
+int watch_seek(struct watch *watch, uint64_t time, struct diag *diag)
 {
-	(void)watch, (void)index, (void)warnings;
+	int r = watch->reader ? replay_seek(watch, time, diag) : -EINVAL;
+
+	if (r == 0)
+		detail_refresh(watch);
+	return r;
 }
 
 void watch_tap(struct watch *watch, const struct model_sink *sink)
 {
-	(void)watch, (void)sink;
+	watch->tap = sink;
 }
 
-void watch_name(struct watch *watch, const struct watch_task *task, char to[WATCH_TEXT])
+static int add_module(void *data, const struct symbol_module *module)
 {
-	(void)watch, (void)task;
-	to[0] = '\0';
+	return symbols_add_module(data, module);
 }
 
-void watch_site_name(struct watch *watch, uint32_t site, char to[WATCH_TEXT])
-{
-	(void)watch, (void)site;
-	to[0] = '\0';
-}
-
-void watch_site_place(struct watch *watch, uint32_t site, char to[WATCH_TEXT])
-{
-	(void)watch, (void)site;
-	to[0] = '\0';
-}
-
-const char *watch_state_name(enum watch_state state)
-{
-	static const char *const names[] = {"not running", "running", "queued", "waiting",
-					    "standing"};
-
-	return names[state];
-}
-
+/* Opened when the first name is asked for. Without mappings there are addresses, and no names. */
 struct symbols *watch_symbols(struct watch *watch)
 {
-	(void)watch;
-	return NULL;
-}
+	struct symbols_options options = {.pid = watch->totals.pid};
 
-int watch_select(struct watch *watch, const struct watch_query *query, uint64_t first,
-		 uint32_t count, struct watch_row *rows, struct watch_found *ret)
-{
-	(void)watch, (void)query, (void)first, (void)count, (void)rows;
-	*ret = (struct watch_found){0};
-	return 0;
-}
-
-int watch_where(struct watch *watch, const struct watch_query *query, uint64_t id, uint64_t *ret)
-{
-	(void)watch, (void)query, (void)id, (void)ret;
-	return -ENOENT;
-}
-
-uint32_t watch_site_count(const struct watch *watch)
-{
-	(void)watch;
-	return 0;
-}
-
-const struct watch_site *watch_site_at(const struct watch *watch, uint32_t index)
-{
-	(void)watch, (void)index;
-	return NULL;
-}
-
-const struct watch_site *watch_site_find(const struct watch *watch, uint32_t id)
-{
-	(void)watch, (void)id;
-	return NULL;
-}
-
-uint32_t watch_thread_count(const struct watch *watch)
-{
-	(void)watch;
-	return 0;
-}
-
-const struct watch_thread *watch_thread_at(const struct watch *watch, uint32_t index)
-{
-	(void)watch, (void)index;
-	return NULL;
-}
-
-const struct watch_wait *watch_waits(const struct watch *watch, uint32_t kind)
-{
-	(void)kind;
-	return &watch->none;
-}
-
-int watch_waits_on(struct watch *watch, uint32_t kind, uint32_t count, struct watch_wait *rows)
-{
-	(void)watch, (void)kind, (void)count, (void)rows;
-	return 0;
-}
-
-int watch_cycles(struct watch *watch,
-		 int (*visit)(void *data, const uint64_t *tasks, uint32_t count), void *data)
-{
-	(void)watch, (void)visit, (void)data;
-	return 0;
-}
-
-int watch_choose(struct watch *watch, uint64_t task)
-{
-	(void)watch, (void)task;
-	return 0;
-}
-
-const struct watch_detail *watch_detail(struct watch *watch)
-{
-	(void)watch;
-	return NULL;
+	if (watch->symbols)
+		return watch->symbols;
+	if (watch->reader)
+		naming_new(&watch->symbols, watch->reader, false, NULL);
+	else if (symbols_new(&watch->symbols, &options) == 0)
+		maps_each(watch->totals.pid, add_module, watch->symbols);
+	return watch->symbols;
 }

@@ -158,7 +158,7 @@ enum watch_group { WATCH_NO_GROUP, WATCH_GROUP_SITE, WATCH_GROUP_PARENT };
 struct watch_query {
 	enum watch_column order;
 	bool ascending;     /* what is unknown comes last either way */
-	const char *filter; /* part of its name, its site's texts, its state or its id; or NULL */
+	const char *filter; /* part of its name, its site's texts or its state; its id; or NULL */
 	uint32_t states;    /* 1 << enum watch_state, any of them; 0: all */
 	uint32_t warnings;  /* any of these bits; 0: all */
 	bool of_site;       /* only those of `site` */
@@ -216,7 +216,7 @@ struct watch_detail {
 	struct watch_row row; /* as it was last, if it has ended */
 	bool ended;
 	enum model_end end; /* how, if so */
-	uint64_t chosen;    /* when it was: histograms, runs and wakers are from then on */
+	uint64_t chosen;    /* since then: histograms, runs and wakers. A trace's beginning */
 	char parent_name[WATCH_TEXT];
 	char awaits_name[WATCH_TEXT];     /* of the task that it waits for; "" if it does not */
 	const struct watch_frame *frames; /* innermost first */
@@ -315,7 +315,10 @@ int watch_waits_on(struct watch *watch, uint32_t kind, uint32_t count, struct wa
 int watch_cycles(struct watch *watch,
 		 int (*visit)(void *data, const uint64_t *tasks, uint32_t count), void *data);
 
-/* Chooses the task of which all is to be known; 0: none. -ENOMEM. */
+/*
+ * Chooses the task of which all is to be known; 0: none. A trace is read again for that, from its
+ * beginning. -ENOMEM, -EIO.
+ */
 int watch_choose(struct watch *watch, uint64_t task);
 /* All of it, as of the picture; NULL: none is chosen, or it never was there. */
 const struct watch_detail *watch_detail(struct watch *watch);

@@ -41,7 +41,7 @@ static void end(void)
 	maker_fini(&maker);
 	maker_must(reader_open(&reader, maker_path(), NULL, NULL, &diag));
 	maker_must(tree_new(&tree));
-	maker_must(causes_init(&causes, reader, tree));
+	maker_must(causes_init(&causes, model_sites_of(reader), tree));
 }
 
 static void done(void)

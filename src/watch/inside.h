@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a watch know of each other. */
+#ifndef WATCH_INSIDE_H
+#define WATCH_INSIDE_H
+
+#include "drain/recorder.h"
+#include "model/present.h"
+#include "util/map.h"
+#include "watch/watch.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* What tasks did that have ended, but for `created`. */
+struct site_counts {
+	uint64_t created, ended;
+	uint64_t busy, waited, queued;
+	uint64_t runs, wakes, self_wakes;
+};
+
+/* A site. A task of the model has it as its `user`. */
+struct site {
+	struct watch_site told;
+	struct reader_site own; /* what `told.site` is, of a living program */
+	struct site_counts counted;
+	struct site_counts before;            /* at the last picture */
+	struct histogram *run, *wait, *queue; /* NULL: nothing yet */
+	char *name, *place;                   /* once they were asked for */
+	uint32_t rank;                        /* for the time of a query: by `place` */
+	bool matches;                         /* the same: all its tasks do */
+};
+
+struct sites {
+	struct site **at; /* they stay where they are; the first is that of unknown sites */
+	uint32_t count, capacity;
+	struct map index;
+	uint32_t histograms; /* that were allocated */
+	uint32_t seen;       /* bytes of the arena's sites that were read */
+};
+
+struct thread_counts {
+	uint64_t busy, idle, runs;
+};
+
+struct thread {
+	struct watch_thread told;
+	struct thread_counts counted; /* what is over */
+	struct thread_counts now;     /* and what goes on, too */
+	struct thread_counts before;  /* the same at the last picture */
+	uint64_t gone;                /* when it was seen to have ended; 0: it was not */
+};
+
+struct threads {
+	struct thread *at; /* by number */
+	uint32_t count, capacity;
+};
+
+/* The task of which all is kept. */
+struct chosen {
+	uint64_t id; /* 0: none */
+	struct watch_detail told;
+	struct histogram run, wait, queue;
+	struct watch_run runs[WATCH_RUNS_KEPT]; /* a ring; `runs_seen` were put into it */
+	uint64_t runs_seen;
+	uint64_t waited, queued; /* of the last wait; WATCH_UNKNOWN */
+	struct watch_waker wakers[64];
+	uint32_t waker_count;
+	struct watch_run last_runs[WATCH_RUNS_KEPT]; /* for `told`, newest first */
+	struct watch_frame *frames;
+	uint32_t frame_count, frame_capacity;
+	uint64_t children[WATCH_CHILDREN_KEPT];
+	bool met; /* it was in a picture: its last row is in `told` */
+};
+
+/* What a query found, in the order of its keys. */
+struct pick {
+	uint64_t key; /* the least comes first */
+	uint32_t index;
+};
+
+/* Tasks that are one row. */
+struct group {
+	struct watch_task sum;
+	uint64_t tasks;
+	uint64_t states[WATCH_STATES];
+};
+
+struct watch {
+	struct attachment *attachment; /* borrowed; NULL: a trace */
+	uint64_t ticks_per_s;          /* of its clock, never 0 */
+	uint64_t ticks;                /* that it showed at `totals.now` */
+	struct recorder *recorder;     /* NULL: no events are taken */
+	struct reader *reader;         /* of a trace */
+	struct unweave_event next;     /* of it, that is still to come */
+	bool has_next;
+	struct model *model; /* NULL: there is nothing but the table */
+	struct model_sink sink;
+	const struct model_sink *tap; /* or NULL */
+	int error;                    /* that the model met in a call that cannot say so */
+	struct symbols *symbols;      /* NULL: not asked for yet */
+	char note[256];
+
+	struct sites sites;
+	struct threads threads;
+	struct chosen chosen;
+
+	/* The picture. */
+	struct watch_totals totals;
+	struct site_counts counted,
+		before; /* of all sites: created, ended, and runs that are over */
+	struct watch_task *tasks;
+	uint32_t task_count, task_capacity;
+	uint32_t *by_slot; /* of the program's table: index of the task + 1; 0: none */
+	uint32_t slot_capacity;
+	struct map slotless; /* the same, by id, for tasks whose slot is none, or another task's */
+	struct watch_wait kinds[WATCH_KINDS];
+
+	struct pick *picks;
+	uint32_t pick_count, pick_capacity;
+	struct group *groups;
+	uint32_t group_count, group_capacity;
+};
+
+static inline uint64_t watch_passed(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+/* From ticks of the program's clock. */
+static inline uint64_t watch_ns_of(const struct watch *watch, uint64_t ticks)
+{
+	uint64_t passed = watch_passed(ticks, watch->ticks);
+	uint64_t ns = (uint64_t)((unsigned __int128)passed * NS_PER_S / watch->ticks_per_s);
+
+	return watch_passed(ns, watch->totals.now);
+}
+
+/* sites.c. NULL: no memory. */
+int site_init(struct sites *sites);
+void site_fini(struct sites *sites);
+struct site *site_get(struct watch *watch, uint32_t id);
+/* The site of a task of the model, which may get to know it late. */
+struct site *site_of(struct watch *watch, struct model_task *task);
+/* Where the model gets to know the sites of a living program. */
+struct model_sites site_source(const struct watch *watch);
+/* Adds a value, if there is memory for it. */
+void site_note(struct sites *sites, struct histogram **histogram, uint64_t value);
+/* All that was counted, for a trace that is read anew. */
+void site_forget(struct sites *sites);
+/* Both are kept by the site; "" if nothing is known. */
+const char *site_name(struct watch *watch, struct site *site);
+const char *site_place(struct watch *watch, struct site *site);
+
+/* threads.c. NULL: no memory. */
+struct thread *thread_get(struct threads *threads, uint32_t number);
+void thread_fini(struct threads *threads);
+void thread_forget(struct threads *threads);
+/* What was counted until now is of the interval before. */
+void thread_mark(struct watch *watch);
+/* Those of the picture. -ENOMEM. */
+int thread_refresh(struct watch *watch);
+
+/* tally.c: what the model tells, added up. */
+struct model_sink tally_sink(struct watch *watch);
+
+/* picture.c. -ENOMEM. */
+int picture_make(struct watch *watch);
+
+/* live.c. `record`: its events too, if that may be. */
+int live_begin(struct watch *watch, struct attachment *attachment, bool record, struct diag *diag);
+int live_pass(struct watch *watch);
+int live_refresh(struct watch *watch);
+
+/* replay.c. */
+int replay_begin(struct watch *watch, const char *path, struct diag *diag);
+int replay_seek(struct watch *watch, uint64_t time, struct diag *diag);
+/* Comes to the same moment once more, from the beginning. */
+int replay_again(struct watch *watch);
+
+/* detail.c: what the model tells of the task that is chosen. */
+void detail_run(struct watch *watch, const struct model_run *run);
+void detail_wait(struct watch *watch, const struct model_wait *wait);
+void detail_end(struct watch *watch, const struct model_task *task);
+/* Nothing is kept of it so far. */
+void detail_begin(struct watch *watch, uint64_t task);
+/* Keeps its row, while there is one. */
+void detail_refresh(struct watch *watch);
+void detail_fini(struct watch *watch);
+
+/* select.c: a task of the picture as a row of its own. */
+void select_row(struct watch *watch, const struct watch_task *task, struct watch_row *ret);
+
+#endif /* WATCH_INSIDE_H */

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All tasks at one moment, each copied into a row of its own: from then on rows can
+ * be put in order, counted and shown while the program goes on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unweave/callback.h"
+#include "watch/inside.h"
+
+_Static_assert((int)WATCH_STILL == (int)MODEL_STILL && (int)WATCH_RUNNING == (int)MODEL_RUNNING &&
+		       (int)WATCH_QUEUED == (int)MODEL_QUEUED &&
+		       (int)WATCH_WAITING == (int)MODEL_WAITING &&
+		       (int)WATCH_STANDING == (int)MODEL_STANDING,
+	       "states are the model's");
+
+/* Room for so many rows, with nothing in them that counts. */
+static int make_room(struct watch *watch, uint32_t tasks, uint32_t slots)
+{
+	struct watch_task *rows = watch->tasks;
+	uint32_t *by_slot = watch->by_slot;
+
+	if (tasks > watch->task_capacity) {
+		rows = reallocarray(rows, tasks, sizeof(*rows));
+		if (!rows)
+			return -ENOMEM;
+		watch->tasks = rows;
+		watch->task_capacity = tasks;
+	}
+	if (slots > watch->slot_capacity) {
+		by_slot = reallocarray(by_slot, slots, sizeof(*by_slot));
+		if (!by_slot)
+			return -ENOMEM;
+		watch->by_slot = by_slot;
+		watch->slot_capacity = slots;
+	}
+	if (watch->slot_capacity)
+		memset(by_slot, 0, watch->slot_capacity * sizeof(*by_slot));
+	watch->task_count = 0;
+	map_clear(&watch->slotless);
+	return 0;
+}
+
+/* So that watch_task_find() need not look far. */
+static int index_row(struct watch *watch, uint32_t at)
+{
+	uint64_t id = watch->tasks[at].id;
+	uint32_t slot = table_index(id);
+
+	if (!slot || slot >= watch->slot_capacity || watch->by_slot[slot])
+		return map_find(&watch->slotless, id) ? 0 : map_put(&watch->slotless, id, at);
+	watch->by_slot[slot] = at + 1;
+	return 0;
+}
+
+static void count_wait(struct watch *watch, const struct watch_task *task)
+{
+	struct watch_wait *kind = &watch->kinds[task->waits < WATCH_KINDS ? task->waits : 0];
+	uint64_t waited = task->since == WATCH_UNKNOWN
+				  ? WATCH_UNKNOWN
+				  : watch_passed(task->since, watch->totals.now);
+
+	kind->tasks++;
+	if (waited == WATCH_UNKNOWN || (kind->task && waited <= kind->longest))
+		return;
+	kind->longest = waited;
+	kind->on = task->awaits;
+	kind->task = task->id;
+}
+
+static uint64_t plus(uint64_t sum, uint64_t more)
+{
+	return sum == WATCH_UNKNOWN || more == WATCH_UNKNOWN ? WATCH_UNKNOWN : sum + more;
+}
+
+static void count_row(struct watch *watch, struct site *site, const struct watch_task *task)
+{
+	struct watch_site *told = &site->told;
+
+	watch->totals.states[task->state]++;
+	told->states[task->state]++;
+	told->alive++;
+	told->busy = plus(told->busy, task->busy);
+	told->waited = plus(told->waited, task->waited);
+	told->queued = plus(told->queued, task->queued);
+	told->runs = plus(told->runs, task->runs);
+	told->wakes = plus(told->wakes, task->wakes);
+	told->self_wakes = plus(told->self_wakes, task->self_wakes);
+	if (task->state == WATCH_WAITING)
+		count_wait(watch, task);
+}
+
+/* What a task is about to wait for is no event: the table alone says it. */
+static void ask_table(const struct table *table, struct watch_task *task)
+{
+	uint32_t index = table_index(task->id);
+	const struct arena_task *slot = &table->tasks[index];
+
+	if (!index || index >= table_ready(table) ||
+	    atomic_load_explicit(&slot->id, memory_order_relaxed) != task->id)
+		return;
+	task->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed);
+	task->awaits = atomic_load_explicit(&slot->awaits, memory_order_relaxed);
+	if (task->waits >= WATCH_KINDS)
+		task->waits = UNWEAVE_WAIT_NONE;
+}
+
+static void fill_from_model(const struct watch *watch, const struct model_task *task, uint32_t slot,
+			    struct watch_task *ret)
+{
+	struct model_present present;
+	uint64_t passed;
+
+	model_present(watch->model, task, &present);
+	passed = watch_passed(present.since, watch->totals.now);
+	*ret = (struct watch_task){
+		.id = task->id,
+		.parent = task->parent,
+		.created = task->created,
+		.since = present.since ? present.since : WATCH_UNKNOWN,
+		.busy = task->busy,
+		.waited = task->pending + present.waited,
+		.queued = task->queued,
+		.runs = task->runs,
+		.wakes = task->wakes,
+		.self_wakes = task->self_wakes,
+		.site = task->site ? task->site->id : 0,
+		.thread = present.thread,
+		.slot = slot,
+		.state = (uint8_t)present.state,
+		.source = (uint8_t)present.source,
+		.before = task->before,
+		.uncertain = present.uncertain,
+	};
+	if (present.state == MODEL_RUNNING) {
+		ret->busy += passed;
+		ret->runs++;
+	} else if (present.state == MODEL_QUEUED) {
+		ret->queued += passed;
+	} else if (present.state == MODEL_WAITING) {
+		ret->waited += passed;
+		if (watch->attachment)
+			ask_table(&watch->attachment->table, ret);
+	}
+}
+
+static int add_model(struct watch *watch)
+{
+	for (uint32_t i = 0; i < model_slots(watch->model); i++) {
+		struct model_task *task = model_slot(watch->model, i);
+		struct watch_task *row = &watch->tasks[watch->task_count];
+		struct site *site;
+
+		if (!task)
+			continue;
+		site = site_of(watch, task);
+		if (!site)
+			return -ENOMEM;
+		fill_from_model(watch, task, i, row);
+		if (index_row(watch, watch->task_count++) < 0)
+			return -ENOMEM;
+		count_row(watch, site, row);
+	}
+	return 0;
+}
+
+/* While nobody records, tasks do not say that they run and wait; but they may say for what. */
+static enum watch_state state_of(const struct table_task *task, const struct reader_site *site,
+				 bool recorded)
+{
+	if (site && site->flags & UNWEAVE_SITE_STANDING)
+		return WATCH_STANDING;
+	if (recorded && task->state == ARENA_TASK_QUEUED)
+		return WATCH_QUEUED;
+	if ((recorded && task->state == ARENA_TASK_WAITING) || task->waits != UNWEAVE_WAIT_NONE)
+		return WATCH_WAITING;
+	return WATCH_STILL;
+}
+
+static void fill_from_table(const struct watch *watch, const struct table_task *task,
+			    const struct reader_site *site, bool recorded, struct watch_task *ret)
+{
+	*ret = (struct watch_task){
+		.id = task->id,
+		.parent = task->parent,
+		.created = WATCH_UNKNOWN,
+		.since = recorded && task->changed ? watch_ns_of(watch, task->changed)
+						   : WATCH_UNKNOWN,
+		.busy = recorded ? (uint64_t)((unsigned __int128)task->busy * NS_PER_S /
+					      watch->ticks_per_s)
+				 : WATCH_UNKNOWN,
+		.waited = WATCH_UNKNOWN,
+		.queued = WATCH_UNKNOWN,
+		.runs = recorded ? task->runs : WATCH_UNKNOWN,
+		.wakes = WATCH_UNKNOWN,
+		.self_wakes = WATCH_UNKNOWN,
+		.awaits = task->awaits,
+		.site = task->site,
+		.slot = table_index(task->id),
+		.state = (uint8_t)state_of(task, site, recorded),
+		.waits = task->waits < WATCH_KINDS ? task->waits : UNWEAVE_WAIT_NONE,
+		.source = task->source,
+		.before = true,
+	};
+}
+
+/* That tasks run, the lines of the threads say. */
+static void mark_running(struct watch *watch)
+{
+	struct arena_line *lines = arena_lines(watch->attachment->control);
+
+	for (uint32_t i = 0; i < ARENA_LINES; i++) {
+		struct unweave_priv_nest nest;
+
+		if (atomic_load(&lines[i].state) != ARENA_LINE_LIVE)
+			continue;
+		nest = lines[i].nest;
+		for (uint32_t n = 0; n < UNWEAVE_PRIV_NEST && nest.tasks[n]; n++) {
+			struct watch_task *task =
+				(struct watch_task *)watch_task_find(watch, nest.tasks[n]);
+
+			if (!task || task->state == WATCH_RUNNING)
+				continue;
+			task->state = WATCH_RUNNING;
+			task->thread = atomic_load(&lines[i].serial);
+			task->since = nest.resumed[n] ? watch_ns_of(watch, nest.resumed[n])
+						      : WATCH_UNKNOWN;
+		}
+	}
+}
+
+static int add_table(struct watch *watch)
+{
+	const struct table *table = &watch->attachment->table;
+	bool recorded =
+		(__atomic_load_n(&watch->attachment->control->config.hot.gate, __ATOMIC_RELAXED) &
+		 UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
+	struct table_task task;
+
+	for (uint32_t i = 1, end = watch->task_capacity; i < end; i++) {
+		struct site *site;
+
+		if (!table_read(table, i, &task))
+			continue;
+		site = site_get(watch, task.site);
+		if (!site)
+			return -ENOMEM;
+		fill_from_table(watch, &task, site->told.site, recorded,
+				&watch->tasks[watch->task_count]);
+		if (index_row(watch, watch->task_count++) < 0)
+			return -ENOMEM;
+	}
+	mark_running(watch);
+	for (uint32_t i = 0; i < watch->task_count; i++) {
+		struct site *site = site_get(watch, watch->tasks[i].site);
+
+		if (!site)
+			return -ENOMEM;
+		count_row(watch, site, &watch->tasks[i]);
+	}
+	return 0;
+}
+
+/* What has ended; those that live are added to it. */
+static void begin_site(const struct watch *watch, struct site *site)
+{
+	const struct site_counts *counted = &site->counted, *before = &site->before;
+	bool known = watch->model != NULL;
+	struct watch_site *told = &site->told;
+
+	told->alive = 0;
+	memset(told->states, 0, sizeof(told->states));
+	told->created = known ? counted->created : WATCH_UNKNOWN;
+	told->ended = known ? counted->ended : WATCH_UNKNOWN;
+	told->created_now = known ? counted->created - before->created : WATCH_UNKNOWN;
+	told->ended_now = known ? counted->ended - before->ended : WATCH_UNKNOWN;
+	told->busy = counted->busy;
+	told->waited = counted->waited;
+	told->queued = counted->queued;
+	told->runs = counted->runs;
+	told->wakes = counted->wakes;
+	told->self_wakes = counted->self_wakes;
+	told->run = site->run;
+	told->wait = site->wait;
+	told->queue = site->queue;
+	if (!known)
+		told->longest_run = WATCH_UNKNOWN;
+	site->before = *counted;
+}
+
+static void begin_totals(struct watch *watch)
+{
+	struct watch_totals *totals = &watch->totals;
+	bool known = watch->model != NULL;
+
+	memset(totals->states, 0, sizeof(totals->states));
+	totals->created = known ? watch->counted.created : WATCH_UNKNOWN;
+	totals->ended = known ? watch->counted.ended : WATCH_UNKNOWN;
+	totals->created_now =
+		known ? watch->counted.created - watch->before.created : WATCH_UNKNOWN;
+	totals->ended_now = known ? watch->counted.ended - watch->before.ended : WATCH_UNKNOWN;
+	totals->runs_now = known ? watch->counted.runs - watch->before.runs : WATCH_UNKNOWN;
+	watch->before = watch->counted;
+	for (uint32_t i = 0; i < WATCH_KINDS; i++)
+		watch->kinds[i] = (struct watch_wait){.kind = i, .longest = WATCH_UNKNOWN};
+}
+
+int picture_make(struct watch *watch)
+{
+	uint32_t slots = watch->attachment ? table_ready(&watch->attachment->table) : 0;
+	uint32_t tasks = watch->model ? model_slots(watch->model) : slots;
+	int r = make_room(watch, tasks, watch->attachment ? slots : tasks + 1);
+
+	if (r < 0)
+		return r;
+	begin_totals(watch);
+	for (uint32_t i = 0; i < watch->sites.count; i++)
+		begin_site(watch, watch->sites.at[i]);
+	r = watch->model ? add_model(watch) : add_table(watch);
+	watch->totals.alive = watch->task_count;
+	return r < 0 ? r : thread_refresh(watch);
+}
+
+uint32_t watch_task_count(const struct watch *watch)
+{
+	return watch->task_count;
+}
+
+const struct watch_task *watch_task_at(const struct watch *watch, uint32_t index)
+{
+	return &watch->tasks[index];
+}
+
+const struct watch_task *watch_task_find(const struct watch *watch, uint64_t id)
+{
+	uint32_t slot = table_index(id);
+	uint32_t at = id && slot < watch->slot_capacity ? watch->by_slot[slot] : 0;
+	const uint32_t *slotless;
+
+	if (at && watch->tasks[at - 1].id == id)
+		return &watch->tasks[at - 1];
+	slotless = map_find(&watch->slotless, id);
+	return slotless ? &watch->tasks[*slotless] : NULL;
+}
+
+void watch_warn(struct watch *watch, uint32_t index, uint32_t warnings)
+{
+	watch->tasks[index].warnings = warnings;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of the picture: how busy they are, and with what. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/grow.h"
+#include "watch/inside.h"
+
+#define SHOW_ENDED_NS (10 * NS_PER_S)
+
+/* Where a thread is, or would be. */
+static uint32_t place_of(const struct threads *threads, uint32_t number)
+{
+	uint32_t low = 0, high = threads->count;
+
+	/* Most have the number after the one before. */
+	if (number && number <= high && threads->at[number - 1].told.thread == number)
+		return number - 1;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (threads->at[middle].told.thread < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct thread *find(const struct threads *threads, uint32_t number)
+{
+	uint32_t place = place_of(threads, number);
+
+	return place < threads->count && threads->at[place].told.thread == number
+		       ? &threads->at[place]
+		       : NULL;
+}
+
+struct thread *thread_get(struct threads *threads, uint32_t number)
+{
+	struct thread *known = find(threads, number), *at;
+	uint32_t place = place_of(threads, number);
+
+	if (known)
+		return known;
+	at = grow(threads->at, threads->count, &threads->capacity, 16, sizeof(*at));
+	if (!at)
+		return NULL;
+	threads->at = at;
+	memmove(at + place + 1, at + place, (threads->count - place) * sizeof(*at));
+	threads->count++;
+	at[place] = (struct thread){.told.thread = number};
+	return &at[place];
+}
+
+void thread_fini(struct threads *threads)
+{
+	free(threads->at);
+	*threads = (struct threads){0};
+}
+
+void thread_forget(struct threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++) {
+		threads->at[i].counted = (struct thread_counts){0};
+		threads->at[i].before = (struct thread_counts){0};
+	}
+}
+
+static void leave_out_ended(struct watch *watch)
+{
+	struct threads *threads = &watch->threads;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->at[i];
+
+		if (thread->told.ended && !thread->gone)
+			thread->gone = watch->totals.now;
+		if (!watch->reader && thread->gone &&
+		    watch_passed(thread->gone, watch->totals.now) > SHOW_ENDED_NS)
+			continue;
+		threads->at[kept++] = *thread;
+	}
+	threads->count = kept;
+}
+
+static void show_loop(const struct watch *watch, struct watch_thread *told, uint64_t id)
+{
+	const struct model_loop *loop = id ? model_loop(watch->model, id) : NULL;
+
+	if (id)
+		told->loop = id;
+	if (!loop && told->loop)
+		loop = model_loop(watch->model, told->loop);
+	told->iteration = loop ? &loop->iteration : NULL;
+	told->lag = loop ? &loop->lag : NULL;
+	told->iterations = loop ? loop->iterations : 0;
+}
+
+/* What goes on counts up to now. */
+static void show_lane(const struct watch *watch, struct thread *thread,
+		      const struct model_lane *lane)
+{
+	uint64_t now = watch->totals.now;
+
+	if (lane->task) {
+		thread->told.task = lane->task;
+		thread->told.task_ns = watch_passed(lane->start, now);
+		thread->now.busy += watch_passed(lane->outer, now);
+	}
+	if (lane->idle)
+		thread->now.idle += watch_passed(lane->idle, now);
+	show_loop(watch, &thread->told, lane->loop);
+}
+
+static void finish(struct thread *thread)
+{
+	struct watch_thread *told = &thread->told;
+
+	told->busy = watch_passed(thread->before.busy, thread->now.busy);
+	told->idle = watch_passed(thread->before.idle, thread->now.idle);
+	told->runs_now = watch_passed(thread->before.runs, thread->now.runs);
+	told->busy_all = thread->now.busy;
+	thread->before = thread->now;
+}
+
+/* What each did up to now, and does. */
+static void look(struct watch *watch)
+{
+	struct threads *threads = &watch->threads;
+
+	for (uint32_t i = 0; i < threads->count; i++) {
+		threads->at[i].now = threads->at[i].counted;
+		threads->at[i].told.task = 0;
+		threads->at[i].told.task_ns = 0;
+	}
+	for (uint32_t i = 0; i < model_lanes(watch->model); i++) {
+		struct model_lane lane;
+		struct thread *thread;
+
+		model_lane(watch->model, i, &lane);
+		thread = find(threads, lane.thread);
+		if (thread && !thread->told.ended)
+			show_lane(watch, thread, &lane);
+	}
+}
+
+void thread_mark(struct watch *watch)
+{
+	look(watch);
+	for (uint32_t i = 0; i < watch->threads.count; i++)
+		watch->threads.at[i].before = watch->threads.at[i].now;
+}
+
+static void refresh_by_model(struct watch *watch)
+{
+	look(watch);
+	for (uint32_t i = 0; i < watch->threads.count; i++)
+		finish(&watch->threads.at[i]);
+}
+
+static void copy_name(const struct arena_line *line, char name[24])
+{
+	for (uint32_t i = 0; i < ARENA_NAME_WORDS; i++) {
+		uint64_t word = atomic_load_explicit(&line->name[i], memory_order_relaxed);
+
+		memcpy(name + i * sizeof(word), &word, sizeof(word));
+	}
+	name[23] = '\0';
+}
+
+/* The innermost run of a nest that the program may change meanwhile. */
+static void show_nest(const struct watch *watch, const struct unweave_priv_nest *nest,
+		      struct watch_thread *told)
+{
+	told->task = 0;
+	told->task_ns = 0;
+	for (uint32_t i = 0; i < UNWEAVE_PRIV_NEST && nest->tasks[i]; i++) {
+		told->task = nest->tasks[i];
+		told->task_ns = nest->resumed[i]
+					? watch_passed(watch_ns_of(watch, nest->resumed[i]),
+						       watch->totals.now)
+					: WATCH_UNKNOWN;
+	}
+}
+
+static int refresh_by_lines(struct watch *watch)
+{
+	struct arena_line *lines = arena_lines(watch->attachment->control);
+
+	for (uint32_t i = 0; i < watch->threads.count; i++)
+		watch->threads.at[i].told.ended = true;
+	for (uint32_t i = 0; i < ARENA_LINES; i++) {
+		struct unweave_priv_nest nest;
+		struct thread *thread;
+
+		if (atomic_load(&lines[i].state) != ARENA_LINE_LIVE)
+			continue;
+		thread = thread_get(&watch->threads, atomic_load(&lines[i].serial));
+		if (!thread)
+			return -ENOMEM;
+		nest = lines[i].nest;
+		thread->told = (struct watch_thread){.thread = thread->told.thread,
+						     .tid = atomic_load(&lines[i].tid),
+						     .busy = WATCH_UNKNOWN,
+						     .busy_all = WATCH_UNKNOWN,
+						     .idle = WATCH_UNKNOWN,
+						     .runs_now = WATCH_UNKNOWN,
+						     .iterations = WATCH_UNKNOWN};
+		copy_name(&lines[i], thread->told.name);
+		show_nest(watch, &nest, &thread->told);
+	}
+	return 0;
+}
+
+int thread_refresh(struct watch *watch)
+{
+	int r = 0;
+
+	if (watch->model)
+		refresh_by_model(watch);
+	else
+		r = refresh_by_lines(watch);
+	leave_out_ended(watch);
+	watch->totals.threads = 0;
+	for (uint32_t i = 0; i < watch->threads.count; i++)
+		watch->totals.threads += !watch->threads.at[i].told.ended;
+	return r;
+}
+
+uint32_t watch_thread_count(const struct watch *watch)
+{
+	return watch->threads.count;
+}
+
+const struct watch_thread *watch_thread_at(const struct watch *watch, uint32_t index)
+{
+	return &watch->threads.at[index].told;
+}

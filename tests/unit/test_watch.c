@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a watch shows of traces whose every run and wait the test knows, at moments of them. */
+#include "watch/watch.h"
+
+#include "model_told.h"
+
+#define MS UINT64_C(1000000)
+
+static struct watch *watch;
+static struct diag diag;
+
+static void begin_trace(void)
+{
+	maker_init(&maker, maker_path(), false);
+	maker_session(&maker, 1000000000);
+	maker_thread(&maker, 1, "one");
+	maker_thread(&maker, 2, "two");
+	maker_site(&maker, 1, "accept", "serve", "server.c", 42);
+	maker_site(&maker, 2, "", "handle", "server.c", 50);
+}
+
+static void open_watch(void)
+{
+	end_trace();
+	maker_must(watch_new_trace(&watch, maker_path(), &diag));
+}
+
+static void close_watch(void)
+{
+	watch = watch_free(watch);
+	unlink(maker_path());
+}
+
+static void go_to(uint64_t ms)
+{
+	CHECK_EQ(watch_seek(watch, ms * MS, &diag), 0);
+}
+
+static struct watch_task task(uint64_t id)
+{
+	const struct watch_task *found = watch_task_find(watch, id);
+
+	CHECK(found != NULL);
+	return found ? *found : (struct watch_task){0};
+}
+
+/* One task, 16, that runs 110-130, waits, is woken at 180, runs 200-250, and ends; and 32, which
+ * stays. */
+static void make_two(void)
+{
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, UNWEAVE_EVENT_RESET, 100 * MS, 0);
+	put_full(one, CREATE, 100 * MS, 16, 0, 1, 0x200);
+	put(one, RESUME, 110 * MS, 16);
+	put_full(one, CREATE, 120 * MS, 32, 16, 2, 0);
+	put_full(one, SUSPEND, 130 * MS, 16, 0, 0, 0x300);
+	put(one, RESUME, 140 * MS, 32);
+	put_full(one, SUSPEND, 150 * MS, 32, 0, 0, 0);
+	put_full(one, WAKE, 180 * MS, 16, 32, UNWEAVE_SOURCE_IO, 0);
+	put(one, RESUME, 200 * MS, 16);
+	put_full(one, COMPLETE, 250 * MS, 16, 0, UNWEAVE_OK, 0);
+	put_full(one, WAKE, 300 * MS, 32, 32, UNWEAVE_SOURCE_TASK, 0);
+	open_watch();
+}
+
+static void a_trace_opens_at_its_end(void)
+{
+	const struct watch_totals *all;
+	struct watch_task stays;
+
+	make_two();
+	all = watch_totals(watch);
+	CHECK_EQ(all->source, WATCH_TRACE);
+	CHECK_EQ(all->now, 300 * MS);
+	CHECK_EQ(all->first, 100 * MS);
+	CHECK_EQ(all->alive, 1);
+	CHECK_EQ(all->states[WATCH_QUEUED], 1);
+	CHECK_EQ(all->created, 2);
+	CHECK_EQ(all->ended, 1);
+	CHECK_STR_EQ(all->program, "/usr/bin/server");
+	CHECK_STR_EQ(watch_note(watch), "");
+	CHECK(watch_task_find(watch, 16) == NULL);
+	stays = task(32);
+	CHECK_EQ(stays.parent, 16);
+	CHECK_EQ(stays.busy, 10 * MS);
+	CHECK_EQ(stays.queued, 20 * MS);
+	CHECK_EQ(stays.waited, 150 * MS);
+	CHECK_EQ(stays.self_wakes, 1);
+	CHECK_EQ(stays.site, 2);
+	close_watch();
+}
+
+static void a_moment_has_the_state_and_the_figures_of_then(void)
+{
+	struct watch_task now;
+
+	make_two();
+	go_to(115);
+	now = task(16);
+	CHECK_EQ(now.state, WATCH_RUNNING);
+	CHECK_EQ(now.thread, 1);
+	CHECK_EQ(now.since, 110 * MS);
+	CHECK_EQ(now.busy, 5 * MS);
+	CHECK_EQ(now.queued, 10 * MS);
+	CHECK_EQ(now.runs, 1);
+	go_to(170);
+	now = task(16);
+	CHECK_EQ(now.state, WATCH_WAITING);
+	CHECK_EQ(now.busy, 20 * MS);
+	CHECK_EQ(now.waited, 40 * MS);
+	CHECK_EQ(now.runs, 1);
+	go_to(190);
+	now = task(16);
+	CHECK_EQ(now.state, WATCH_QUEUED);
+	CHECK_EQ(now.source, UNWEAVE_SOURCE_IO);
+	CHECK_EQ(now.since, 180 * MS);
+	CHECK_EQ(now.waited, 50 * MS);
+	CHECK_EQ(now.queued, 20 * MS);
+	/* And back. */
+	go_to(105);
+	now = task(16);
+	CHECK_EQ(now.state, WATCH_QUEUED);
+	CHECK_EQ(now.queued, 5 * MS);
+	CHECK_EQ(now.runs, 0);
+	CHECK_EQ(watch_totals(watch)->alive, 1);
+	CHECK_EQ(watch_totals(watch)->created, 1);
+	go_to(100000);
+	CHECK_EQ(watch_totals(watch)->now, 300 * MS);
+	go_to(0);
+	CHECK_EQ(watch_totals(watch)->now, 100 * MS);
+	close_watch();
+}
+
+static void a_site_has_the_sums_of_its_tasks_also_of_those_that_ended(void)
+{
+	const struct watch_site *site;
+	char text[WATCH_TEXT];
+
+	make_two();
+	site = watch_site_find(watch, 1);
+	CHECK_EQ(site->alive, 0);
+	CHECK_EQ(site->created, 1);
+	CHECK_EQ(site->ended, 1);
+	CHECK_EQ(site->busy, 70 * MS);
+	CHECK_EQ(site->waited, 50 * MS);
+	CHECK_EQ(site->queued, 30 * MS);
+	CHECK_EQ(site->runs, 2);
+	CHECK_EQ(site->longest_run, 50 * MS);
+	CHECK_EQ(site->longest_task, 16);
+	CHECK_EQ(site->run->count, 2);
+	CHECK_EQ(site->run->sum, 70 * MS);
+	CHECK_EQ(site->wait->sum, 50 * MS);
+	CHECK_EQ(site->queue->sum, 30 * MS);
+	watch_site_name(watch, 1, text);
+	CHECK_STR_EQ(text, "accept");
+	watch_site_place(watch, 1, text);
+	CHECK_STR_EQ(text, "serve server.c:42");
+	go_to(170);
+	site = watch_site_find(watch, 1);
+	CHECK_EQ(site->ended, 0);
+	CHECK_EQ(site->alive, 1);
+	CHECK_EQ(site->states[WATCH_WAITING], 1);
+	CHECK_EQ(site->run->count, 1);
+	CHECK_EQ(site->wait->count, 1);
+	CHECK_EQ(site->waited, 40 * MS);
+	close_watch();
+}
+
+static void a_thread_says_what_it_runs_and_how_busy_it_was(void)
+{
+	const struct watch_thread *thread;
+
+	make_two();
+	CHECK_EQ(watch_thread_count(watch), 2);
+	thread = watch_thread_at(watch, 0);
+	CHECK_STR_EQ(thread->name, "one");
+	CHECK_EQ(thread->busy_all, 80 * MS);
+	CHECK_EQ(thread->task, 0);
+	go_to(210);
+	thread = watch_thread_at(watch, 0);
+	CHECK_EQ(thread->task, 16);
+	CHECK_EQ(thread->task_ns, 10 * MS);
+	CHECK_EQ(thread->busy_all, 40 * MS);
+	/* From there on, the interval begins. */
+	go_to(260);
+	thread = watch_thread_at(watch, 0);
+	CHECK_EQ(watch_totals(watch)->interval, 50 * MS);
+	CHECK_EQ(thread->busy, 40 * MS);
+	CHECK_EQ(thread->runs_now, 1);
+	CHECK_EQ(watch_totals(watch)->ended_now, 1);
+	CHECK_EQ(watch_totals(watch)->created_now, 0);
+	CHECK_EQ(watch_thread_at(watch, 1)->busy, 0);
+	close_watch();
+}
+
+static void what_is_chosen_keeps_its_runs_and_wakers(void)
+{
+	const struct watch_detail *detail;
+
+	make_two();
+	go_to(100);
+	CHECK(watch_detail(watch) == NULL);
+	CHECK_EQ(watch_choose(watch, 16), 0);
+	go_to(240);
+	detail = watch_detail(watch);
+	CHECK(detail != NULL);
+	if (!detail)
+		return;
+	CHECK_STR_EQ(detail->row.name, "accept");
+	CHECK_EQ(detail->chosen, 100 * MS);
+	CHECK_EQ(detail->ended, false);
+	CHECK_EQ(detail->run_count, 2);
+	CHECK_EQ(detail->runs[0].start, 200 * MS);
+	CHECK_EQ(detail->runs[0].end, 0);
+	CHECK_EQ(detail->runs[0].waited, 50 * MS);
+	CHECK_EQ(detail->runs[0].queued, 20 * MS);
+	CHECK_EQ(detail->runs[1].start, 110 * MS);
+	CHECK_EQ(detail->runs[1].end, 130 * MS);
+	CHECK_EQ(detail->run->count, 1);
+	CHECK_EQ(detail->wait->count, 2);
+	CHECK_EQ(detail->child_count, 1);
+	CHECK_EQ(detail->children[0], 32);
+	CHECK_EQ(detail->waker_count, 2);
+	CHECK_EQ(detail->wakers[0].wakes, 1);
+	CHECK_EQ(detail->frame_count, 2);
+	CHECK_EQ(detail->frames[0].address, 0x300);
+	CHECK_EQ(detail->frames[1].address, 0x100);
+	go_to(300);
+	detail = watch_detail(watch);
+	CHECK_EQ(detail->ended, true);
+	CHECK_EQ(detail->end, MODEL_OK);
+	CHECK_EQ(detail->run->count, 2);
+	CHECK_STR_EQ(detail->no_frames, "it has ended");
+	close_watch();
+}
+
+int main(void)
+{
+	RUN(a_trace_opens_at_its_end);
+	RUN(a_moment_has_the_state_and_the_figures_of_then);
+	RUN(a_site_has_the_sums_of_its_tasks_also_of_those_that_ended);
+	RUN(a_thread_says_what_it_runs_and_how_busy_it_was);
+	RUN(what_is_chosen_keeps_its_runs_and_wakers);
+	return check_done();
+}
