@@ -123,8 +123,7 @@ static void give_up_children(struct unweave_routine *routine)
 		let_go(child);
 	}
 	head->depth -= given_up;
-	if (head->told > head->depth)
-		head->told = head->depth;
+	forget_told(head);
 }
 
 /* Begins to change the chain. Returns whether its task runs. */
@@ -156,8 +155,8 @@ static void take_off(struct unweave_routine *routine)
 
 	head->innermost = routine->link.awaiter;
 	head->depth--;
-	if (head->told > head->depth)
-		head->told = head->depth;
+	/* One more than need be, so that the next resume tells that the chain is shorter. */
+	forget_told(head);
 	let_go(routine);
 }
 
@@ -195,12 +194,21 @@ static void leave_line(struct unweave_routine *routine)
 	forget_told(&routine->root->head);
 }
 
-/* Goes on with another routine of the task that runs here. */
+/* What runs there: nobody knows in which line. */
 static void show(struct routine_run *run, struct unweave_routine *routine)
 {
-	leave_line(routine);
+	struct unweave_priv_view view = links_view(&routine->link, run->run.place, true);
+
+	view.state = UNWEAVE_STATE_LINE;
 	run->current = routine;
-	links_show(&run->run, links_view(&routine->link, run->run.place, true));
+	links_show(&run->run, view);
+}
+
+/* Goes on with another routine of the task that runs here. */
+static void go_on_in(struct routine_run *run, struct unweave_routine *routine)
+{
+	leave_line(routine);
+	show(run, routine);
 	links_frame_resume(&run->run, false);
 }
 
@@ -212,9 +220,8 @@ static void begin_in_place(struct routine_run *run, struct unweave_routine *rout
 
 	if (!head->task)
 		make_task(routine->root);
-	links_show(place, links_view(&routine->link, place->place, true));
+	show(run, routine);
 	run->root = routine->root;
-	run->current = routine;
 	/* A signal handler takes it for the run of this task from here on, and not before. */
 	__atomic_store_n(&place->dispatch.task, head->task, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -234,7 +241,7 @@ static void go_on(struct unweave_routine *routine)
 
 	open_chain(routine);
 	if (is_of(run, routine->root))
-		return show(run, routine);
+		return go_on_in(run, routine);
 	if (run && !run->run.dispatch.task)
 		return begin_in_place(run, routine);
 	/*
@@ -249,17 +256,13 @@ static void go_on(struct unweave_routine *routine)
 /* After a function that was called from inside of the run has returned. */
 static void settle_nested(struct routine_run *run)
 {
-	struct unweave_link *link;
-
 	run->run.place--;
 	if (!run->run.dispatch.task)
 		return;
 	if (run->current)
 		return end_quietly(run);
 	/* What it was called for is done, and whoever called it for that is what runs. */
-	link = run->root->head.innermost;
-	run->current = routine_of(link);
-	links_show(&run->run, links_view(link, run->run.place, true));
+	show(run, routine_of(run->root->head.innermost));
 }
 
 /* One function more of the run that is under way. */
@@ -270,7 +273,7 @@ run_nested(struct routine_run *run, struct unweave_routine *routine, void *conte
 
 	open_chain(routine);
 	run->run.place++;
-	show(run, routine);
+	go_on_in(run, routine);
 	result = links_go(&run->run, &routine->link, context);
 	settle_nested(run);
 	return result;
@@ -289,14 +292,11 @@ static LINKS_DISPATCH __attribute__((noinline)) int run_generator(struct unweave
 	caller = run->current;
 	routine->link.awaiter = &caller->link;
 	run->run.place++;
-	run->current = routine;
-	links_show(&run->run, links_view(&routine->link, run->run.place, true));
+	show(run, routine);
 	result = links_go(&run->run, &routine->link, context);
 	run->run.place--;
-	if (run->run.dispatch.task) {
-		run->current = caller;
-		links_show(&run->run, links_view(&caller->link, run->run.place, true));
-	}
+	if (run->run.dispatch.task)
+		show(run, caller);
 	return result;
 }
 
@@ -316,6 +316,7 @@ static LINKS_DISPATCH __attribute__((noinline)) int run_seen(struct unweave_rout
 	run.last = 0;
 	run.flags = flags;
 	links_begin(&run.run, &root->head, LINKS_ROUTINE, true);
+	run.run.dispatch.views[run.run.dispatch.shown].state = UNWEAVE_STATE_LINE;
 	leave_line(routine);
 	links_frame_resume(&run.run, true);
 	result = links_go(&run.run, &routine->link, context);
@@ -389,8 +390,10 @@ LINKS_DISPATCH void unweave_routine_suspend(struct unweave_routine *routine, uin
 	bool own = is_of(run, routine->root);
 
 	set_line(routine, head, line);
-	if (!head->task)
+	if (!head->task) {
 		make_task(routine->root);
+		running = false;
+	}
 	/* Of a run that began unseen, too. */
 	if (running)
 		links_suspend(head, LINKS_ROUTINE, own && run->flags & UNWEAVE_RUN_LEAVE);
