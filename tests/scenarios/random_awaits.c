@@ -236,7 +236,8 @@ void saw_box_begin(struct box *box)
 		known_fini(&box->own->known);
 		box->own->known = box_chain(box);
 	}
-	/* One that only ever awaited what was done has left nothing, and whoever awaits it stays. */
+	/* One that only ever awaited what was done has left nothing, and whoever awaits it stays.
+	 */
 	if (box->noted) {
 		leaves(box);
 		joins(box->first, box->own, false);

@@ -94,35 +94,42 @@ static void waiting_for_another_task_is_recorded_as_that(void)
 	CHECK_EQ(stage_count(UNWEAVE_EVENT_AWAIT), 1);
 }
 
-/* Each step as likely as others, but ends prevail as the stack gets deeper. */
+/* Each step as likely as others, but waits and ends prevail in the end. */
 static uint32_t dice;
 static uint32_t steps_left;
 
+static uint32_t roll(uint32_t sides)
+{
+	dice = dice * 1664525 + 1013904223;
+	return (dice >> 12) % sides;
+}
+
 static enum step next_by_chance(uint32_t depth)
 {
-	enum step step;
+	enum step step = (enum step)roll(STEPS);
 
-	dice = dice * 1664525 + 1013904223;
-	step = (enum step)((dice >> 16) % STEPS);
 	if (steps_left)
 		steps_left--;
-	if (!steps_left || dice >> 28 < depth)
-		return step < STEP_END ? STEP_WAIT + (STEP_END - STEP_WAIT) * (dice >> 31) : step;
-	return step;
+	if (steps_left && roll(8) >= depth)
+		return step;
+	return roll(2) ? STEP_END : STEP_WAIT;
 }
 
 static void random_programs_show_and_record_what_an_oracle_says(void)
 {
 	const char *seed = getenv("ROUTINE_SEED");
-	uint32_t first = seed ? (uint32_t)atoi(seed) : 1, last = seed ? first : 80;
+	uint32_t first = seed ? (uint32_t)atoi(seed) : 1, last = seed ? first : 40;
+	uint32_t total = 0;
 
 	for (uint32_t i = first; i <= last && !check_failed; i++) {
 		dice = i * 2654435761u;
 		steps_left = 2000;
-		CHECK_EQ(stage_play(next_by_chance, 16), 0);
+		CHECK_EQ(stage_play(next_by_chance, 200), 0);
+		total += 2000 - steps_left;
 		if (check_failed)
 			printf("# ROUTINE_SEED=%" PRIu32 "\n", i);
 	}
+	printf("# %u steps\n", total);
 }
 
 int main(void)
