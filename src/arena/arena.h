@@ -132,7 +132,7 @@ struct arena_line {
 	_Atomic uint32_t tid;
 	_Atomic uint32_t serial; /* number of the thread within the process, from 1 */
 	uint32_t unused_too;
-	uint64_t unused_as_well;
+	_Atomic uint64_t revision; /* that its nest is of: another one says nothing any more */
 	_Atomic uint64_t name[ARENA_NAME_WORDS]; /* as of its first event; words, since a drain may
 						    be late */
 	alignas(64) struct arena_stream streams[ARENA_STREAMS];
@@ -167,6 +167,7 @@ struct arena_session {
 	/* What closed files have counted of the program's two numbers of the same name. */
 	_Atomic uint64_t orphans_told;
 	_Atomic uint64_t reentries_told;
+	_Atomic uint64_t begun; /* ticks: states of tasks from before are old; 0: none are */
 };
 
 #define ARENA_TIMERS 16u /* orders that may wait at a time */

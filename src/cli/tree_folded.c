@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/tree_folded.h"
-
+/* Where tasks are now, as folded stacks: a line for each chain, and how many tasks are there. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/tree.h"
 #include "view/naming.h"
 
 #define NAME_ROOM 320u
@@ -63,15 +63,17 @@ static void put_chain(const struct chain *chain, uint64_t tasks, struct symbols 
 	fprintf(to, "%" PRIu64 "\n", tasks);
 }
 
-int tree_folded(const struct snapshot *snapshot, struct symbols *symbols, FILE *to)
+/* Tasks that only stand, and loops, are left out. */
+int tree_folded(const struct tree *tree, FILE *to)
 {
-	struct chain *chains = calloc(snapshot->count + 1, sizeof(*chains));
+	const struct snapshot *snapshot = tree->snapshot;
+	struct chain *chains = calloc(tree->shown + 1, sizeof(*chains));
 	uint32_t count = 0;
 
 	if (!chains)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < snapshot->count; i++) {
-		const struct snapshot_task *task = &snapshot->tasks[i];
+	for (uint32_t i = 0; i < tree->shown; i++) {
+		const struct snapshot_task *task = &snapshot->tasks[tree->rows[i].task];
 
 		if (naming_role(snapshot_site(snapshot, task->task.site)) == NAMING_TASK)
 			chains[count++] =
@@ -81,7 +83,7 @@ int tree_folded(const struct snapshot *snapshot, struct symbols *symbols, FILE *
 	for (uint32_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && !compare(&chains[i], &chains[next]);)
 			next++;
-		put_chain(&chains[i], next - i, symbols, to);
+		put_chain(&chains[i], next - i, tree->symbols, to);
 	}
 	free(chains);
 	return 0;

@@ -183,6 +183,21 @@ int attach_own(struct attachment *ret, struct arena_control *control, const char
 	return r;
 }
 
+int attach_copy(struct attachment *ret, void *memory, uint64_t bytes, struct diag *diag)
+{
+	struct attachment attachment = {
+		.control = memory, .bytes = bytes, .copied = true, .fd = -1, .directory = -1};
+	int r = bytes < ARENA_POOL_AT + ARENA_CHUNK_BYTES
+			? diag_set(diag, -EBADMSG, "not an arena of unweave")
+			: check(&attachment, diag);
+
+	if (r < 0)
+		attach_fini(&attachment);
+	else
+		*ret = attachment;
+	return r;
+}
+
 int attach_lock(struct attachment *attachment, struct diag *diag)
 {
 	uint32_t other = atomic_load(&attachment->control->session.pid);
@@ -256,7 +271,7 @@ bool attach_is_alive(const struct attachment *attachment)
 {
 	if (attachment->own)
 		return true;
-	if (attachment->cut)
+	if (attachment->cut || attachment->copied)
 		return false;
 	if (atomic_load_explicit(&attachment->control->life, memory_order_acquire) ==
 	    ARENA_REPLACED)

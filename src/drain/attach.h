@@ -9,12 +9,20 @@
 #define DRAIN_ATTACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "arena/arena.h"
 #include "arena/table.h"
 #include "util/diag.h"
+
+/* Memory of a program that is no more, as a core file holds it. */
+struct attach_kept {
+	/* False if it is not there, or not all of it. */
+	bool (*read)(void *data, uint64_t address, void *to, size_t bytes);
+	void *data;
+};
 
 struct attachment {
 	struct arena_control *control;
@@ -31,9 +39,11 @@ struct attachment {
 	dev_t device;  /* with `inode`, what `fd` was opened on */
 	ino_t inode;
 	bool own;          /* the arena is of this very process */
+	bool copied;       /* the arena is a copy: nobody writes it, or reads what we write */
 	volatile bool cut; /* the file got smaller under us: see cli/guard.h */
 	bool foreign;      /* of another pid namespace: its threads' numbers mean nothing here */
 	char path[256];    /* of the arena's file; empty if it has no name */
+	struct attach_kept kept; /* in place of the process's own memory; without `read`, none */
 };
 
 /* Maps the arena in the file that `fd` is; takes `fd` over. */
@@ -42,6 +52,12 @@ int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *dia
 /* Uses the arena of this process, mapped already. */
 int attach_own(struct attachment *ret, struct arena_control *control, const char *path,
 	       struct diag *diag);
+
+/*
+ * Uses a copy of an arena that lies in memory, mapped, which it takes over: the
+ * program is no more.
+ */
+int attach_copy(struct attachment *ret, void *memory, uint64_t bytes, struct diag *diag);
 
 /* Takes the arena for recording. Returns -EBUSY while another does; `diag` says which. */
 int attach_lock(struct attachment *attachment, struct diag *diag);

@@ -160,7 +160,10 @@ static void begin_session(struct drain *drain, const struct drain_options *optio
 {
 	struct arena_control *control = drain->attachment->control;
 	uint64_t keywords = options->keywords ? options->keywords : drain_keywords(options->detail);
+	uint64_t gate = __atomic_load_n(&control->config.hot.gate, __ATOMIC_RELAXED);
 
+	if ((gate & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_EVENTS)
+		atomic_store(&control->session.begun, clock_ticks(drain->attachment->clock));
 	atomic_store(&control->session.pid, (uint32_t)getpid());
 	atomic_store(&control->armed, 0);
 	memcpy(control->session.path, options->path, sizeof(control->session.path));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drain/heads.h"
 
-#include <errno.h>
-#include <sys/uio.h>
+#include "drain/memory.h"
 
 #define WALK_MAX 65536u /* frames that are looked at */
 
@@ -13,6 +12,7 @@ struct request {
 	struct head_subject *owner[HEADS_BATCH];
 	uint32_t count;
 };
+_Static_assert(HEADS_BATCH <= MEMORY_PIECES, "a batch is read at once");
 
 static void ask(struct request *request, struct head_subject *owner, void *to, uint64_t address,
 		size_t bytes)
@@ -26,23 +26,12 @@ static void ask(struct request *request, struct head_subject *owner, void *to, u
 static void read_memory(struct heads *heads, const struct attachment *attachment,
 			const struct request *request)
 {
-	uint32_t done = 0;
+	bool there[HEADS_BATCH];
 
-	while (done < request->count && !heads->error) {
-		ssize_t got = process_vm_readv((pid_t)attachment->pid, request->local + done,
-					       request->count - done, request->remote + done,
-					       request->count - done, 0);
-
-		if (got < 0 && errno != EFAULT)
-			heads->error = errno;
-		for (; got > 0 && (size_t)got >= request->local[done].iov_len; done++)
-			got -= (ssize_t)request->local[done].iov_len;
-		/* It ended at one that is not there, or not all of it. */
-		if (done < request->count)
-			request->owner[done++]->known = false;
-	}
-	while (done < request->count)
-		request->owner[done++]->known = false;
+	memory_read_pieces(attachment, request->local, request->remote, request->count, there,
+			   &heads->error);
+	for (uint32_t i = 0; i < request->count; i++)
+		request->owner[i]->known &= there[i];
 }
 
 static void read_heads(struct heads *heads, const struct attachment *attachment, bool again)
@@ -107,7 +96,7 @@ void heads_read(struct heads *heads, const struct attachment *attachment)
 	for (uint32_t i = 0; i < heads->count; i++) {
 		struct head_subject *subject = &heads->subjects[i];
 
-		subject->known = subject->task.head && !attachment->foreign;
+		subject->known = subject->task.head != 0;
 		subject->count = 0;
 	}
 	read_heads(heads, attachment, false);

@@ -362,6 +362,16 @@ static bool find_private(struct place *place)
 	return true;
 }
 
+/*
+ * Most of the arena is room that nobody has used: a core that holds the arena,
+ * as that of a program without a tmpfs does, would have all of it, in zeros, for
+ * which the kernel would first get memory. Tasks are put back as they come.
+ */
+static void leave_out_of_cores(const struct place *place)
+{
+	madvise((char *)place->memory + ARENA_RING_AT, place->bytes - ARENA_RING_AT, MADV_DONTDUMP);
+}
+
 static uint32_t chunks_allowed(void)
 {
 	const char *variable = secure_getenv("UNWEAVE_BUFFER_MAX");
@@ -413,6 +423,8 @@ bool place_find(struct place *ret)
 		ret->path[0] = '\0';
 		found = find_memfd(ret) || find_private(ret);
 	}
+	if (found)
+		leave_out_of_cores(ret);
 	return found;
 }
 

@@ -25,6 +25,15 @@ uint64_t emit_table_lone(enum unweave_model model)
 	return generation << TABLE_GENERATION_SHIFT | (model & 1);
 }
 
+/* Has a core of the program hold the table, or its names, up to `end`. */
+static void keep_in_cores(void *start, const void *end)
+{
+	int error = errno;
+
+	madvise(start, (size_t)((const char *)end - (const char *)start), MADV_DODUMP);
+	errno = error;
+}
+
 /* Gives memory to a part of the table. After a refusal it is some time before the next attempt. */
 static bool populate(void *start, size_t bytes)
 {
@@ -119,6 +128,7 @@ static uint32_t grow(uint32_t *ret_count)
 	} while (!atomic_compare_exchange_strong_explicit(&control->tasks_ready, &ready,
 							  ready + TABLE_BLOCK, memory_order_release,
 							  memory_order_relaxed));
+	keep_in_cores(emit_process.tasks, &emit_process.tasks[ready + TABLE_BLOCK]);
 	for (uint32_t at = ready + TABLE_BLOCK - TABLE_BATCH; at > ready; at -= TABLE_BATCH) {
 		link_fresh(at, at + TABLE_BATCH);
 		push(at, TABLE_BATCH);
@@ -233,12 +243,16 @@ static bool populate_names(uint32_t index)
 {
 	uint32_t block = index / TABLE_BLOCK;
 	uint64_t bit = UINT64_C(1) << (block % 64);
+	_Atomic uint64_t *names = emit_process.task_names;
+	size_t words = TABLE_BLOCK * TABLE_NAME_WORDS;
 
 	if (atomic_load_explicit(&name_blocks[block / 64], memory_order_relaxed) & bit)
 		return true;
-	if (!populate(&emit_process.task_names[(size_t)block * TABLE_BLOCK * TABLE_NAME_WORDS],
-		      TABLE_BLOCK * TABLE_NAME_BYTES))
+	if (!populate(&names[block * words], words * sizeof(*names)))
 		return false;
+	/* Also the blocks before it, without names: a mapping more for each gap would be too many.
+	 */
+	keep_in_cores(names, &names[(block + 1) * words]);
 	atomic_fetch_or_explicit(&name_blocks[block / 64], bit, memory_order_relaxed);
 	return true;
 }

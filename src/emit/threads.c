@@ -50,6 +50,7 @@ static void init_line(struct arena_line *line)
 {
 	uint64_t name[ARENA_NAME_WORDS] = {0};
 
+	atomic_store_explicit(&line->revision, 0, memory_order_relaxed);
 	forget_nest(&line->nest);
 	__atomic_store_n(&line->nest.dispatch, 0, __ATOMIC_RELAXED);
 	prctl(PR_GET_NAME, name);
@@ -235,6 +236,8 @@ uint64_t emit_adopt(struct emit_thread *self)
 	}
 	sampler_check(emit_process.control);
 	self->revision = config.gate >> 8;
+	/* What was forgotten of the nest, before the word that it is up to date. */
+	atomic_store_explicit(&self->line->revision, self->revision, memory_order_release);
 	self->keywords = config.keywords;
 	self->policy = config.policy;
 	start_clock(self, (config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS);

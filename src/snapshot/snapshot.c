@@ -8,34 +8,23 @@
 #include "arena/clock.h"
 #include "drain/heads.h"
 #include "drain/sites.h"
-#include "snapshot/running.h"
+#include "snapshot/parts.h"
 #include "unweave/callback.h"
 #include "util/grow.h"
 
 /* More frames of one chain than are ever worth showing. */
 #define CHAIN_MAX 4096u
 
-int snapshot_add_frame(struct snapshot *snapshot, uint64_t address, int32_t state, bool omitted)
-{
-	struct snapshot_frame *frames = grow(snapshot->frames, snapshot->frame_count,
-					     &snapshot->frame_capacity, 1024, sizeof(*frames));
-
-	if (!frames)
-		return -ENOMEM;
-	snapshot->frames = frames;
-	frames[snapshot->frame_count++] = (struct snapshot_frame){address, state, omitted};
-	return 0;
-}
-
 static int add_chain(struct snapshot *snapshot, struct snapshot_task *task,
 		     const struct head_subject *subject)
 {
+	uint32_t start = snapshot->frame_count;
 	uint32_t omitted = heads_omitted(subject);
 	int r = 0;
 
-	task->chain = snapshot->frame_count;
-	task->chain_known = heads_is_at_rest(subject);
-	for (uint32_t i = 0; task->chain_known && i < subject->count && r == 0; i++) {
+	if (!heads_is_at_rest(subject))
+		return 0;
+	for (uint32_t i = 0; i < subject->count && r == 0; i++) {
 		if (omitted && i == HEADS_ENDS) {
 			r = snapshot_add_frame(snapshot, omitted, 0, true);
 			i += omitted - 1;
@@ -44,8 +33,19 @@ static int add_chain(struct snapshot *snapshot, struct snapshot_task *task,
 		r = snapshot_add_frame(snapshot, subject->frames[heads_place(i)].address,
 				       subject->frames[heads_place(i)].state, false);
 	}
-	task->chain_count = snapshot->frame_count - task->chain;
-	return r;
+	return r < 0 ? r : snapshot_end_chain(snapshot, task, start);
+}
+
+/* What the head of its chain says: that it waits, or that somebody runs it. */
+static enum snapshot_rest rest_of(const struct head_subject *subject)
+{
+	if (heads_is_at_rest(subject))
+		return SNAPSHOT_AT_REST;
+	return subject->known && subject->head.task == subject->task.id &&
+			       subject->again.task == subject->task.id && subject->head.turn % 2 &&
+			       subject->again.turn % 2
+		       ? SNAPSHOT_IN_TURN
+		       : SNAPSHOT_REST_UNKNOWN;
 }
 
 static int add_batch(struct snapshot *snapshot, struct heads *heads,
@@ -60,7 +60,8 @@ static int add_batch(struct snapshot *snapshot, struct heads *heads,
 			return -ENOMEM;
 		snapshot->tasks = tasks;
 		tasks += snapshot->count++;
-		*tasks = (struct snapshot_task){.task = heads->subjects[i].task};
+		*tasks = (struct snapshot_task){.task = heads->subjects[i].task,
+						.rest = rest_of(&heads->subjects[i])};
 		if (add_chain(snapshot, tasks, &heads->subjects[i]) < 0)
 			return -ENOMEM;
 	}
@@ -75,6 +76,9 @@ static int add_tasks(struct snapshot *snapshot, const struct attachment *attachm
 	struct heads *heads = calloc(1, sizeof(*heads));
 	int r = heads ? 0 : -ENOMEM;
 
+	/* Another may have its number by now. */
+	if (heads && snapshot->ended && !attachment->kept.read)
+		heads->error = ESRCH;
 	for (uint32_t i = first; i < end && r == 0; i++) {
 		heads->count +=
 			table_read(&attachment->table, i, &heads->subjects[heads->count].task);
@@ -247,16 +251,39 @@ static int add_causes(struct snapshot *snapshot)
 	return r;
 }
 
+/* When the last thing was noted that is still there. */
+static uint64_t last_ticks(const struct snapshot *snapshot)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < snapshot->count; i++) {
+		const struct snapshot_task *task = &snapshot->tasks[i];
+		uint64_t ticks =
+			task->resumed > task->task.changed ? task->resumed : task->task.changed;
+
+		if (ticks > last)
+			last = ticks;
+	}
+	return last;
+}
+
+static void look_at_session(struct snapshot *snapshot, const struct arena_control *control)
+{
+	uint64_t gate = __atomic_load_n(&control->config.hot.gate, __ATOMIC_RELAXED);
+
+	snapshot->recorded = (gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
+	snapshot->begun = atomic_load_explicit(&control->session.begun, memory_order_relaxed);
+}
+
 static int take_slots(struct snapshot *snapshot, const struct attachment *attachment,
 		      uint32_t first, uint32_t end)
 {
 	uint32_t seen = 0;
 	int r;
 
+	snapshot->ended = !attach_is_alive(attachment);
 	snapshot->ticks_per_s = clock_rate(attachment->clock);
-	snapshot->recorded =
-		(__atomic_load_n(&attachment->control->config.hot.gate, __ATOMIC_RELAXED) &
-		 UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
+	look_at_session(snapshot, attachment->control);
 	r = add_tasks(snapshot, attachment, first, end);
 	if (r == 0)
 		r = running_find(snapshot, attachment);
@@ -264,7 +291,7 @@ static int take_slots(struct snapshot *snapshot, const struct attachment *attach
 		r = sites_tell(attachment, &seen, add_site, snapshot);
 	if (r < 0)
 		return r;
-	snapshot->ticks = clock_ticks(attachment->clock);
+	snapshot->ticks = snapshot->ended ? last_ticks(snapshot) : clock_ticks(attachment->clock);
 	if (snapshot->site_count)
 		qsort(snapshot->sites, snapshot->site_count, sizeof(*snapshot->sites), by_id);
 	r = add_causes(snapshot);
@@ -277,7 +304,10 @@ static int take(struct snapshot *ret, const struct attachment *attachment, uint3
 	int r;
 
 	*ret = (struct snapshot){0};
-	r = take_slots(ret, attachment, first, end);
+	r = map_init(&ret->chains, UINT32_MAX);
+	if (r == 0)
+		r = take_slots(ret, attachment, first, end);
+	map_fini(&ret->chains);
 	if (r < 0)
 		snapshot_fini(ret);
 	return r;
@@ -307,6 +337,31 @@ void snapshot_fini(struct snapshot *snapshot)
 	free(snapshot->tasks);
 	free(snapshot->frames);
 	*snapshot = (struct snapshot){0};
+}
+
+/* Whether the slot's state and times are of this session. */
+static bool is_up_to_date(const struct snapshot *snapshot, const struct snapshot_task *task)
+{
+	return snapshot->recorded && task->task.changed && task->task.changed >= snapshot->begun;
+}
+
+enum snapshot_state snapshot_state(const struct snapshot *snapshot,
+				   const struct snapshot_task *task)
+{
+	if (task->thread || task->rest == SNAPSHOT_IN_TURN)
+		return SNAPSHOT_RUNNING;
+	if (is_up_to_date(snapshot, task))
+		return task->task.state == ARENA_TASK_QUEUED    ? SNAPSHOT_QUEUED
+		       : task->task.state == ARENA_TASK_WAITING ? SNAPSHOT_WAITING
+								: SNAPSHOT_NEW;
+	return task->rest == SNAPSHOT_AT_REST ? SNAPSHOT_SUSPENDED : SNAPSHOT_UNKNOWN;
+}
+
+uint64_t snapshot_since(const struct snapshot *snapshot, const struct snapshot_task *task)
+{
+	if (task->thread)
+		return task->resumed;
+	return is_up_to_date(snapshot, task) ? task->task.changed : 0;
 }
 
 uint64_t snapshot_ns_since(const struct snapshot *snapshot, uint64_t ticks)

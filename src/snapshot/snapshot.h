@@ -15,6 +15,7 @@
 #include "arena/table.h"
 #include "drain/attach.h"
 #include "trace/reader.h"
+#include "util/map.h"
 
 struct snapshot_frame {
 	uint64_t address; /* of an omission: how many frames */
@@ -22,11 +23,19 @@ struct snapshot_frame {
 	bool omitted;
 };
 
+/* What the chain of a task says of it, also while nobody records. */
+enum snapshot_rest {
+	SNAPSHOT_REST_UNKNOWN, /* it has none, or it changed while it was read */
+	SNAPSHOT_AT_REST,
+	SNAPSHOT_IN_TURN, /* somebody runs it */
+};
+
 struct snapshot_task {
 	struct table_task task;
 	uint32_t thread;  /* tid of the thread that it runs on; 0: it does not */
 	uint32_t depth;   /* of that thread's runs around this one */
 	uint64_t resumed; /* ticks, if it runs; 0: unknown */
+	enum snapshot_rest rest;
 	bool chain_known;
 	uint32_t chain; /* first of its frames, innermost first; others may share them */
 	uint32_t chain_count;
@@ -45,9 +54,25 @@ struct snapshot {
 	uint32_t root; /* first task without a living parent: index + 1 */
 	uint32_t threads;
 	bool recorded;  /* events are: so it is known whether tasks wait */
-	uint64_t ticks; /* when it was taken */
+	uint64_t begun; /* ticks, since when */
+	bool ended;     /* the program is no more */
+	uint64_t ticks; /* when it was taken; if it ended: of the last thing that it noted */
 	uint64_t ticks_per_s;
-	int unread; /* errno: why no chain could be read; 0 if they could */
+	int unread;        /* errno: why no chain could be read; 0 if they could */
+	struct map chains; /* while it is taken: where a chain begins, by its hash */
+};
+
+/*
+ * What is known of a task. While nobody records, tasks do not say when they run
+ * and wait; but the chain of one that has a chain tells whether somebody runs it.
+ */
+enum snapshot_state {
+	SNAPSHOT_RUNNING, /* on `thread`, if that is not 0 */
+	SNAPSHOT_QUEUED,
+	SNAPSHOT_WAITING,
+	SNAPSHOT_NEW,       /* it has not run */
+	SNAPSHOT_SUSPENDED, /* it does not run: it waits, or is queued */
+	SNAPSHOT_UNKNOWN,
 };
 
 /* Returns -ENOMEM. */
@@ -60,6 +85,10 @@ void snapshot_fini(struct snapshot *snapshot);
 const struct reader_site *snapshot_site(const struct snapshot *snapshot, uint32_t id);
 /* The task with this id, as an index + 1; 0: it does not live. */
 uint32_t snapshot_find(const struct snapshot *snapshot, uint64_t task);
+enum snapshot_state snapshot_state(const struct snapshot *snapshot,
+				   const struct snapshot_task *task);
+/* Since when it is in this state, in ticks; 0: unknown. */
+uint64_t snapshot_since(const struct snapshot *snapshot, const struct snapshot_task *task);
 /* From a time in ticks until the snapshot. */
 uint64_t snapshot_ns_since(const struct snapshot *snapshot, uint64_t ticks);
 

@@ -126,6 +126,12 @@ void json_address(struct json *json, const char *key, uint64_t address)
 	fwrite_unlocked(text + at, 1, sizeof(text) - at, json->to);
 }
 
+void json_raw(struct json *json, const char *key, const char *text, size_t bytes)
+{
+	begin(json, key);
+	fwrite_unlocked(text, 1, bytes, json->to);
+}
+
 void json_line(struct json *json)
 {
 	putc_unlocked('\n', json->to);

@@ -25,6 +25,8 @@ void json_null(struct json *json, const char *key);
 void json_text(struct json *json, const char *key, const char *text);
 /* Hexadecimal, as text: more digits than a JSON number keeps in many a program. */
 void json_address(struct json *json, const char *key, uint64_t address);
+/* What is JSON already. */
+void json_raw(struct json *json, const char *key, const char *text, size_t bytes);
 
 /* Ends the line after an outermost value. */
 void json_line(struct json *json);

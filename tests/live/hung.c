@@ -8,6 +8,7 @@
  *     nested     a task runs inside of another, as `spin` does
  *     many N     so many tasks wait
  *     callbacks  callbacks are armed, by one another, and never called
+ *     crash      as `deadlock`, and then a task that runs takes a wrong address
  *
  * With a second word it records itself, to a trace of that name. It says "ready".
  */
@@ -25,7 +26,8 @@ struct request {
 };
 
 static volatile int forever = 1;
-static struct request requests[3];
+static void *volatile nowhere;
+static struct request requests[4];
 
 static void say_ready(void)
 {
@@ -63,6 +65,15 @@ static int spin(struct unweave_link *link, void *chain)
 	return UNWEAVE_STEP_DONE;
 }
 
+static int crash(struct unweave_link *link, void *chain)
+{
+	(void)link;
+	(void)chain;
+	say_ready();
+	*(volatile int *)nowhere = 1;
+	return UNWEAVE_STEP_DONE;
+}
+
 static void start(struct request *request, unweave_go innermost, uint64_t parent)
 {
 	unweave_chain_init(&request->chain);
@@ -92,6 +103,13 @@ static void deadlock(void)
 	wait_for(0, 1);
 	wait_for(1, 0);
 	wait_for(2, 1);
+}
+
+static void deadlock_and_crash(void)
+{
+	deadlock();
+	start(&requests[3], crash, 0);
+	unweave_chain_run(&requests[3].chain, 0);
 }
 
 static int run_another(struct unweave_link *link, void *chain)
@@ -157,6 +175,8 @@ int main(int argc, char **argv)
 		record(argv[2]);
 	if (strcmp(what, "deadlock") == 0)
 		deadlock();
+	else if (strcmp(what, "crash") == 0)
+		deadlock_and_crash();
 	else if (strcmp(what, "many") == 0)
 		many(argc > 2 ? atoi(argv[2]) : 0);
 	else if (strcmp(what, "callbacks") == 0)

@@ -58,12 +58,18 @@ sees_a_stopped_one()
 	end
 	python3 - <<-'END'
 		import json
-		tasks = [json.loads(line) for line in open('shown')]
+		process, *tasks = [json.loads(line) for line in open('shown')]
 		alice, bob, carol = tasks
 		assert alice['label'] == 'alice' and alice['waits_on'] == bob['task']
 		assert bob['waits_on'] == alice['task'] and bob['parent'] == alice['task']
 		assert all(t['state'] == 'waiting' and t['runs'] == 1 for t in tasks)
 		assert [f['function'] for f in carol['chain']] == ['take_lock', 'load_user', 'handle_request']
+		assert all(f['file'].endswith('hung.c') and f['line'] > 1 for f in carol['chain'])
+		assert carol['chain'][1]['state'] == 7 and carol['site']['name'] == 'request'
+		assert process['tasks'] == 3 and process['threads'] == 1 and process['recorded']
+		assert process['deadlocks'] == [[alice['task'], bob['task']]] and not process['ended']
+		assert alice['deadlock'] and bob['deadlock'] and 'deadlock' not in carol
+		assert alice['for_ns'] > bob['for_ns'] and 0 < alice['busy_ns'] < 10**9
 	END
 }
 
@@ -87,7 +93,7 @@ sees_one_that_nobody_records()
 	begin deadlock
 	tree
 	end
-	shows '^[0-9]+  alice: not running for task' && shows 'take_lock'
+	shows '^[0-9]+  alice: suspended for task [0-9]+, bob$' && shows 'take_lock' && shows '^nobody records it'
 }
 
 shows_callbacks_by_what_armed_them()
@@ -119,7 +125,7 @@ takes_many()
 says_what_is_wrong()
 {
 	! "$unweave" tree $$ >shown 2>words && grep -q 'has no arena' words &&
-		! "$unweave" tree nobody 2>words && grep -q "'nobody' is not a process id" words &&
+		! "$unweave" tree nobody 2>words && grep -q "'nobody' is not a process id, nor a file" words &&
 		! "$unweave" tree 2>words && grep -q 'which process' words
 }
 

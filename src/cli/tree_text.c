@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/names.h"
+#include "cli/say.h"
+#include "cli/tree.h"
+#include "util/map.h"
+#include "view/naming.h"
+
+#define FRAMES_SHOWN 24u /* of a chain, half of them at each end */
+#define DEPTH_SHOWN 32u  /* indents */
+
+/* What is written, and the frames as text: tasks mostly wait in the same few places. */
+struct page {
+	const struct tree *tree;
+	FILE *to;
+	struct map known; /* frames, by address and state: index into `frames` */
+	char **frames;
+	uint32_t count, capacity;
+};
+
+/* What it waits for, in words. */
+static void show_waits(const struct page *page, const struct snapshot_task *task)
+{
+	const struct snapshot *snapshot = page->tree->snapshot;
+	uint64_t on = task->task.awaits;
+	uint32_t other;
+
+	switch (task->task.waits) {
+	case UNWEAVE_WAIT_TASK:
+		other = snapshot_find(snapshot, on);
+		fprintf(page->to, " for task %" PRIu64 ", ", on);
+		say_text(page->to, other ? tree_label(page->tree, &snapshot->tasks[other - 1])
+					 : "which has ended");
+		break;
+	case UNWEAVE_WAIT_TIMER:
+		fputs(" for a timer", page->to);
+		break;
+	case UNWEAVE_WAIT_IO:
+		fprintf(page->to, " for file %" PRIu64, on);
+		break;
+	case UNWEAVE_WAIT_LOCK:
+		fprintf(page->to, " for lock %#" PRIx64, on);
+		break;
+	case UNWEAVE_WAIT_CHANNEL:
+		fprintf(page->to, " for channel %#" PRIx64, on);
+		break;
+	default:
+		break;
+	}
+}
+
+static void show_state(const struct page *page, const struct snapshot_task *task)
+{
+	const struct tree *tree = page->tree;
+	uint64_t since = snapshot_since(tree->snapshot, task);
+
+	fputs(tree_state(tree, task), page->to);
+	if (task->thread)
+		fprintf(page->to, " on thread %u", task->thread);
+	if (task->thread && tree->source->signal && task->thread == tree->source->signal_thread)
+		fprintf(page->to, ", which got signal %u (%s)", tree->source->signal,
+			strsignal((int)tree->source->signal));
+	if (tree_waits(tree, task))
+		show_waits(page, task);
+	if (since)
+		fprintf(page->to, ", for %s",
+			say_duration(snapshot_ns_since(tree->snapshot, since)).text);
+	if (task->task.runs)
+		fprintf(page->to, "; %s run%s, %s busy", say_count(task->task.runs).text,
+			task->task.runs == 1 ? "" : "s",
+			say_duration(tree_busy_ns(tree, task)).text);
+}
+
+/* Function, file, line and state; to be freed. NULL: no memory. */
+static char *describe(struct symbols *symbols, const struct snapshot_frame *frame)
+{
+	const struct symbol *symbol = symbols_find(symbols, frame->address);
+	const struct symbol_frame *outer = &symbol->frames[symbol->count - 1];
+	char name[TREE_LABEL_ROOM];
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (!to)
+		return NULL;
+	naming_function(symbols, frame->address, name, sizeof(name));
+	say_text(to, name);
+	if (outer->file) {
+		fputs("  ", to);
+		say_text(to, outer->file);
+		fprintf(to, ":%" PRIu32, outer->line);
+	}
+	if (frame->state)
+		fprintf(to, "  state %" PRId32, frame->state);
+	fclose(to);
+	return text;
+}
+
+static const char *frame_text(struct page *page, const struct snapshot_frame *frame)
+{
+	uint64_t key = frame->address ^ (uint64_t)(uint32_t)frame->state << 32;
+	const uint32_t *known = map_find(&page->known, key);
+	char **frames;
+
+	if (known)
+		return page->frames[*known];
+	if (page->count == page->capacity) {
+		uint32_t capacity = page->capacity ? page->capacity * 2 : 64;
+
+		frames = reallocarray(page->frames, capacity, sizeof(*frames));
+		if (!frames)
+			return NULL;
+		page->frames = frames;
+		page->capacity = capacity;
+	}
+	page->frames[page->count] = describe(page->tree->symbols, frame);
+	if (!page->frames[page->count])
+		return NULL;
+	if (map_put(&page->known, key, page->count) < 0) {
+		free(page->frames[page->count]);
+		return NULL;
+	}
+	return page->frames[page->count++];
+}
+
+static int show_frame(struct page *page, const struct snapshot_frame *frame, int indent)
+{
+	const char *text = frame->omitted ? "... more frames ..." : frame_text(page, frame);
+
+	if (!text)
+		return -ENOMEM;
+	fprintf(page->to, "%*s%s\n", indent, "", text);
+	return 0;
+}
+
+static int show_chain(struct page *page, const struct snapshot_task *task, int indent)
+{
+	const struct snapshot_frame *frames = page->tree->snapshot->frames + task->chain;
+	const struct snapshot_frame gap = {.omitted = true};
+	int r = 0;
+
+	for (uint32_t i = 0; i < task->chain_count && r == 0; i++) {
+		if (task->chain_count > FRAMES_SHOWN && i == FRAMES_SHOWN / 2) {
+			r = show_frame(page, &gap, indent);
+			i = task->chain_count - FRAMES_SHOWN / 2;
+		}
+		if (r == 0)
+			r = show_frame(page, &frames[i], indent);
+	}
+	return r;
+}
+
+static int show_row(struct page *page, const struct tree_row *row)
+{
+	const struct tree *tree = page->tree;
+	const struct snapshot_task *task = &tree->snapshot->tasks[row->task];
+	int indent = 2 * (int)(row->depth < DEPTH_SHOWN ? row->depth : DEPTH_SHOWN);
+
+	fprintf(page->to, "%*s%" PRIu64 "  ", indent, "", task->task.id);
+	say_text(page->to, tree_label(tree, task));
+	fputs(": ", page->to);
+	show_state(page, task);
+	fputc('\n', page->to);
+	return tree->chains ? show_chain(page, task, indent + 6) : 0;
+}
+
+static int show_cycle(void *data, const uint32_t *tasks, uint32_t count)
+{
+	const struct page *page = data;
+
+	fputs("deadlock: ", page->to);
+	for (uint32_t i = 0; i <= count; i++) {
+		const struct snapshot_task *task = &page->tree->snapshot->tasks[tasks[i % count]];
+
+		if (i)
+			fputs("\n          waits for ", page->to);
+		say_text(page->to, tree_label(page->tree, task));
+		fprintf(page->to, " (task %" PRIu64 ")", task->task.id);
+	}
+	fputc('\n', page->to);
+	return 0;
+}
+
+static void show_sum(const struct page *page)
+{
+	const struct tree *tree = page->tree;
+	const struct snapshot *snapshot = tree->snapshot;
+
+	if (tree->shown < tree->row_count)
+		fprintf(page->to, "... %s tasks more\n",
+			say_count(tree->row_count - tree->shown).text);
+	fprintf(page->to, "%s task%s %s in process %u, on %u thread%s\n",
+		say_count(snapshot->count).text, snapshot->count == 1 ? "" : "s",
+		snapshot->ended ? "lived" : "live", tree->source->pid, snapshot->threads,
+		snapshot->threads == 1 ? "" : "s");
+	if (tree->source->signal)
+		fprintf(page->to, "it was ended by signal %u (%s), on thread %u\n",
+			tree->source->signal, strsignal((int)tree->source->signal),
+			tree->source->signal_thread);
+	if (snapshot->ended && snapshot->recorded)
+		fputs("times are up to the last event of a task\n", page->to);
+	else if (!snapshot->recorded)
+		fputs("nobody records it: only by its chain is it known whether a task runs\n",
+		      page->to);
+}
+
+int tree_text(const struct tree *tree, FILE *to)
+{
+	struct page page = {.tree = tree, .to = to};
+	int r = map_init(&page.known, UINT32_MAX);
+
+	if (r == 0)
+		r = snapshot_cycles(tree->snapshot, show_cycle, &page);
+	for (uint32_t i = 0; i < tree->shown && r == 0; i++)
+		r = show_row(&page, &tree->rows[i]);
+	if (r == 0)
+		show_sum(&page);
+	for (uint32_t i = 0; i < page.count; i++)
+		free(page.frames[i]);
+	free(page.frames);
+	map_fini(&page.known);
+	return r;
+}
