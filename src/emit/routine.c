@@ -394,7 +394,7 @@ LINKS_DISPATCH void unweave_routine_suspend(struct unweave_routine *routine, uin
 		make_task(routine->root);
 		running = false;
 	}
-	/* Of a run that began unseen, too. */
+	/* Also if the run began unseen. */
 	if (running)
 		links_suspend(head, LINKS_ROUTINE, own && run->flags & UNWEAVE_RUN_LEAVE);
 	if (own)
@@ -463,8 +463,10 @@ LINKS_DISPATCH void unweave_routine_drop(struct unweave_routine *routine)
 	run = innermost_run();
 	if (routine == root)
 		return end_task(root, run, UNWEAVE_CANCELLED);
-	if (is_of(run, root) && run->current == routine)
+	if (is_of(run, root) && run->current == routine) {
+		links_frame_complete(&run->run);
 		show_without_link(run, routine->link.awaiter);
+	}
 	take_off(routine);
 	close_chain(&root->head, running);
 }
