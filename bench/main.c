@@ -27,6 +27,7 @@ static const struct {
 	{"trace", group_trace, {"loss.", "drain.", "bytes.", "decode.", "report.", "flame."}},
 	{"other tracers", group_versus, {"vs."}},
 	{"adapters", group_adapters, {"uv.", "ev.", "glib."}},
+	{"top", group_top, {"top."}},
 };
 
 struct options {

@@ -103,6 +103,8 @@ static const struct row rows[] = {
 	{"glib.pair.samples.ns", AT_MOST, 10, BY_BEST, 1},
 	{"glib.pair.off.ns", REPORTED, 0, BY_BEST, 1},
 	{"glib.iteration.ns", REPORTED, 0, BY_BEST, 1},
+	{"top.refresh.ms", AT_MOST, 200, BY_MEDIAN, 0},
+	{"top.attached.pct", AT_MOST, 3, BY_MEDIAN, 2},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
