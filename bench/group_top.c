@@ -89,7 +89,7 @@ static int watch_all(struct watcher *watcher, struct watch *watch)
 	int r;
 
 	do {
-		r = take_for(watch, 10000000);
+		r = take_for(watch, watcher->pause_ns / 5);
 		if (r >= 0)
 			r = show(watch);
 	} while (r >= 0 && watch_totals(watch)->alive < watcher->tasks);

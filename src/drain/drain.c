@@ -454,6 +454,11 @@ static int go_on_with_census(struct drain *drain, bool last)
 	return r < 0 ? r : tell_census(drain, true);
 }
 
+bool drain_has_census(const struct drain *drain)
+{
+	return !census_is_over(&drain->census);
+}
+
 static int pass(struct drain *drain, bool last)
 {
 	uint64_t now = clock_monotonic();

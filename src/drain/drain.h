@@ -71,6 +71,9 @@ void drain_set_keywords(struct drain *drain, uint64_t keywords);
  */
 int drain_pass(struct drain *drain);
 
+/* Whether there are tasks from before that were not told yet: passes without a pause help. */
+bool drain_has_census(const struct drain *drain);
+
 /* Turns the session off, takes the rest, and leaves the arena in good order. */
 int drain_stop(struct drain *drain);
 

@@ -473,7 +473,7 @@ uint64_t recorder_pause_ns(const struct recorder *recorder)
 	 * The longer the pause, the less a pass costs for each record; but at a
 	 * million resumes a second the default pool is full in 200 ms.
 	 */
-	return recorder->busy > 100000 ? 1000000 : 20000000;
+	return recorder->busy > 100000 || drain_has_census(recorder->drain) ? 1000000 : 20000000;
 }
 
 int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload)

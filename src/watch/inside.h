@@ -89,6 +89,7 @@ struct watch {
 	uint64_t ticks_per_s;          /* of its clock, never 0 */
 	uint64_t ticks;                /* that it showed at `totals.now` */
 	struct recorder *recorder;     /* NULL: no events are taken */
+	uint64_t latest;               /* time of its last event: none is before */
 	struct reader *reader;         /* of a trace */
 	struct unweave_event next;     /* of it, that is still to come */
 	bool has_next;
@@ -104,6 +105,7 @@ struct watch {
 	struct chosen chosen;
 
 	/* The picture. */
+	uint64_t pictures; /* so far, and changes of their warnings */
 	struct watch_totals totals;
 	struct site_counts counted,
 		before; /* of all sites: created, ended, and runs that are over */
@@ -116,6 +118,9 @@ struct watch {
 
 	struct pick *picks;
 	uint32_t pick_count, pick_capacity;
+	struct watch_query picked; /* the query that they are of ... */
+	char picked_filter[128];   /* ... with its filter ... */
+	uint64_t picked_for;       /* ... of this picture; 0: of none */
 	struct group *groups;
 	uint32_t group_count, group_capacity;
 };
@@ -123,6 +128,16 @@ struct watch {
 static inline uint64_t watch_passed(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
+}
+
+static inline uint64_t watch_since(const struct watch *watch, uint64_t time)
+{
+	return time == WATCH_UNKNOWN ? WATCH_UNKNOWN : watch_passed(time, watch->totals.now);
+}
+
+static inline uint64_t watch_plus(uint64_t sum, uint64_t more)
+{
+	return sum == WATCH_UNKNOWN || more == WATCH_UNKNOWN ? WATCH_UNKNOWN : sum + more;
 }
 
 /* From ticks of the program's clock. */

@@ -10,12 +10,20 @@
 static void on_event(const struct unweave_event *event, void *data)
 {
 	struct watch *watch = data;
+	struct unweave_event told = *event;
 	int r;
 
 	if (watch->error)
 		return;
+	/* What was there before is told meanwhile: it was so when nothing else was known yet. */
+	if (told.flags & UNWEAVE_EVENT_BEFORE)
+		told.time = watch->totals.first;
+	else if (told.time < watch->latest)
+		told.time = watch->latest;
+	else
+		watch->latest = told.time;
 	/* All frames are of one table, for as long as the recorder lives: one block. */
-	r = model_feed(watch->model, event, 0);
+	r = model_feed(watch->model, &told, 0);
 	if (r < 0)
 		watch->error = r;
 }
@@ -79,7 +87,7 @@ static int begin(struct watch *watch, struct attachment *attachment, struct diag
 		return diag_set(diag, -EBADMSG, "the program's clock stands still");
 	watch->totals.pid = attachment->pid;
 	attach_program(attachment, watch->totals.program);
-	watch->totals.first = clock_raw();
+	watch->totals.first = watch->latest = clock_raw();
 	/* Its mappings, while it is there. */
 	return site_get(watch, 0) && watch_symbols(watch) ? 0 : -ENOMEM;
 }

@@ -58,9 +58,7 @@ static int index_row(struct watch *watch, uint32_t at)
 static void count_wait(struct watch *watch, const struct watch_task *task)
 {
 	struct watch_wait *kind = &watch->kinds[task->waits < WATCH_KINDS ? task->waits : 0];
-	uint64_t waited = task->since == WATCH_UNKNOWN
-				  ? WATCH_UNKNOWN
-				  : watch_passed(task->since, watch->totals.now);
+	uint64_t waited = watch_since(watch, task->since);
 
 	kind->tasks++;
 	if (waited == WATCH_UNKNOWN || (kind->task && waited <= kind->longest))
@@ -70,11 +68,6 @@ static void count_wait(struct watch *watch, const struct watch_task *task)
 	kind->task = task->id;
 }
 
-static uint64_t plus(uint64_t sum, uint64_t more)
-{
-	return sum == WATCH_UNKNOWN || more == WATCH_UNKNOWN ? WATCH_UNKNOWN : sum + more;
-}
-
 static void count_row(struct watch *watch, struct site *site, const struct watch_task *task)
 {
 	struct watch_site *told = &site->told;
@@ -82,12 +75,12 @@ static void count_row(struct watch *watch, struct site *site, const struct watch
 	watch->totals.states[task->state]++;
 	told->states[task->state]++;
 	told->alive++;
-	told->busy = plus(told->busy, task->busy);
-	told->waited = plus(told->waited, task->waited);
-	told->queued = plus(told->queued, task->queued);
-	told->runs = plus(told->runs, task->runs);
-	told->wakes = plus(told->wakes, task->wakes);
-	told->self_wakes = plus(told->self_wakes, task->self_wakes);
+	told->busy = watch_plus(told->busy, task->busy);
+	told->waited = watch_plus(told->waited, task->waited);
+	told->queued = watch_plus(told->queued, task->queued);
+	told->runs = watch_plus(told->runs, task->runs);
+	told->wakes = watch_plus(told->wakes, task->wakes);
+	told->self_wakes = watch_plus(told->self_wakes, task->self_wakes);
 	if (task->state == WATCH_WAITING)
 		count_wait(watch, task);
 }
@@ -313,6 +306,7 @@ int picture_make(struct watch *watch)
 	uint32_t tasks = watch->model ? model_slots(watch->model) : slots;
 	int r = make_room(watch, tasks, watch->attachment ? slots : tasks + 1);
 
+	watch->pictures++;
 	if (r < 0)
 		return r;
 	begin_totals(watch);
@@ -348,4 +342,5 @@ const struct watch_task *watch_task_find(const struct watch *watch, uint64_t id)
 void watch_warn(struct watch *watch, uint32_t index, uint32_t warnings)
 {
 	watch->tasks[index].warnings = warnings;
+	watch->pictures++;
 }

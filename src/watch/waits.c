@@ -22,9 +22,7 @@ static int add_waiter(struct things *things, const struct watch *watch,
 		      const struct watch_task *task)
 {
 	const uint32_t *known = map_find(&things->index, task->awaits);
-	uint64_t waited = task->since == WATCH_UNKNOWN
-				  ? WATCH_UNKNOWN
-				  : watch_passed(task->since, watch->totals.now);
+	uint64_t waited = watch_since(watch, task->since);
 	struct watch_wait *thing;
 
 	if (!known) {
