@@ -121,15 +121,29 @@ private:
 /* Promises of generators say so: they run inside of whoever resumes them. */
 inline constexpr std::uint32_t generator = UNWEAVE_ROUTINE_GENERATOR;
 
-/* Whether `co_await` asks an object for its awaiter, and does not take it for one. */
-template <class Awaitable>
-concept has_co_await = requires(Awaitable &&awaitable)
-{
-	static_cast<Awaitable &&>(awaitable).operator co_await();
-}
-|| requires(Awaitable &&awaitable)
-{
-	operator co_await(static_cast<Awaitable &&>(awaitable));
+/*
+ * An awaiter that lives elsewhere, as long as the co_await. gcc 12 would copy one that
+ * await_transform() returns by reference.
+ */
+template <class Awaiter> struct awaiter_at {
+	Awaiter &at;
+
+	bool await_ready() noexcept(noexcept(at.await_ready()))
+	{
+		return at.await_ready();
+	}
+
+	template <class Promise>
+	decltype(auto) await_suspend(std::coroutine_handle<Promise> waiting) noexcept(
+		noexcept(at.await_suspend(waiting)))
+	{
+		return at.await_suspend(waiting);
+	}
+
+	decltype(auto) await_resume() noexcept(noexcept(at.await_resume()))
+	{
+		return at.await_resume();
+	}
 };
 
 /*
@@ -141,15 +155,19 @@ template <class Promise, std::uint32_t Flags = 0> class routine_of : public rout
 {
 public:
 	template <class Awaitable>
-	decltype(auto) await_transform(Awaitable &&awaitable,
-				       std::uint32_t line = __builtin_LINE()) noexcept
+	decltype(auto) await_transform(Awaitable &&awaitable, std::uint32_t line = __builtin_LINE())
 	{
 		at(line);
-		/* An awaiter is used as an lvalue in any case; gcc would move from an xvalue. */
-		if constexpr (has_co_await<Awaitable>)
-			return static_cast<Awaitable &&>(awaitable);
+		if constexpr (requires {
+				      static_cast<Awaitable &&>(awaitable).operator co_await();
+			      })
+			return static_cast<Awaitable &&>(awaitable).operator co_await();
+		else if constexpr (requires {
+					   operator co_await(static_cast<Awaitable &&>(awaitable));
+				   })
+			return operator co_await(static_cast<Awaitable &&>(awaitable));
 		else
-			return static_cast<std::remove_reference_t<Awaitable> &>(awaitable);
+			return awaiter_at<std::remove_reference_t<Awaitable>>{awaitable};
 	}
 
 protected:
