@@ -12,13 +12,13 @@
 
 #include "drain/attach.h"
 
-/*
- * Reads `count` pieces of at most MEMORY_PIECE bytes, `remote` into `local`, each of its
- * own length, and says of each whether it was there. `error` gets why nothing can be
- * read at all, and once it is set nothing is tried.
- */
 #define MEMORY_PIECES 64u
-#define MEMORY_PIECE 256u
+
+/*
+ * Reads up to MEMORY_PIECES pieces, `remote` into `local`, each as long as the other, and
+ * says of each whether it was there. `error` gets why nothing can be read at all; once
+ * it is set, nothing is tried.
+ */
 void memory_read_pieces(const struct attachment *attachment, const struct iovec *local,
 			const struct iovec *remote, uint32_t count, bool *ret_there, int *error);
 

@@ -7,14 +7,17 @@
  *     spin       a task runs and does not end
  *     nested     a task runs inside of another, as `spin` does
  *     many N     so many tasks wait
+ *     crowd N R  so many requests wait, of which R a second are answered and others come
  *     callbacks  callbacks are armed, by one another, and never called
  *     crash      as `deadlock`, and then a task that runs takes a wrong address
  *
  * With a second word it records itself, to a trace of that name. It says "ready".
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unweave/callback.h"
@@ -26,6 +29,7 @@ struct request {
 };
 
 static volatile int forever = 1;
+static bool answering;
 static void *volatile nowhere;
 static struct request requests[4];
 
@@ -37,6 +41,8 @@ static void say_ready(void)
 
 static int take_lock(struct unweave_link *link, void *chain)
 {
+	if (answering)
+		return UNWEAVE_STEP_DONE;
 	unweave_chain_push(chain, link);
 	return UNWEAVE_STEP_SUSPENDED;
 }
@@ -132,6 +138,43 @@ static void many(int count)
 	}
 }
 
+static void ask(struct request *request)
+{
+	answering = false;
+	start(request, take_lock, 0);
+	unweave_chain_run(&request->chain, 0);
+}
+
+static void answer(struct request *request)
+{
+	answering = true;
+	unweave_chain_run(&request->chain, 0);
+}
+
+/* Says "ready", and returns never. */
+static void crowd(size_t count, size_t a_second)
+{
+	struct request *all = calloc(count, sizeof(*all));
+	struct timespec next;
+	size_t at = 0;
+
+	if (!all)
+		exit(1);
+	for (size_t i = 0; i < count; i++)
+		ask(&all[i]);
+	say_ready();
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	while (forever) {
+		for (size_t i = 0; i < a_second / 1000; i++, at = (at + 1) % count) {
+			answer(&all[at]);
+			ask(&all[at]);
+		}
+		next.tv_sec += (next.tv_nsec + 1000000) / 1000000000;
+		next.tv_nsec = (next.tv_nsec + 1000000) % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+}
+
 static int on_client(struct unweave_link *link, void *context)
 {
 	(void)link;
@@ -171,7 +214,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (argc > 2 && strcmp(what, "many") != 0)
+	if (argc == 3 && strcmp(what, "many") != 0)
 		record(argv[2]);
 	if (strcmp(what, "deadlock") == 0)
 		deadlock();
@@ -179,6 +222,8 @@ int main(int argc, char **argv)
 		deadlock_and_crash();
 	else if (strcmp(what, "many") == 0)
 		many(argc > 2 ? atoi(argv[2]) : 0);
+	else if (strcmp(what, "crowd") == 0)
+		crowd(argc > 2 ? (size_t)atol(argv[2]) : 1, argc > 3 ? (size_t)atol(argv[3]) : 0);
 	else if (strcmp(what, "callbacks") == 0)
 		callbacks();
 	else if (strcmp(what, "spin") == 0 || strcmp(what, "nested") == 0)
