@@ -5,20 +5,17 @@
  * by the tool, to report and to draw.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "level.h"
 #include "rows.h"
 #include "taker.h"
+#include "tool.h"
 #include "trace/reader.h"
 #include "unweave.h"
 #include "workload.h"
@@ -154,47 +151,20 @@ static int report_decode(const char *path, uint32_t passes)
 	return 0;
 }
 
-/* Runs the tool on the trace, with its output thrown away. Returns -errno. */
-static int time_tool(const struct bench *bench, const char *command, const char *path,
-		     double *ret_seconds, double *ret_mb)
-{
-	uint64_t start = clock_raw();
-	char tool[4200];
-	struct rusage usage;
-	int status;
-	pid_t pid;
-
-	snprintf(tool, sizeof(tool), "%s/../src/cli/unweave", bench->beside);
-	pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_WRONLY);
-		cpu_set_t all;
-
-		memset(&all, 0xff, sizeof(all));
-		sched_setaffinity(0, sizeof(all), &all);
-		dup2(null, STDOUT_FILENO);
-		if (strcmp(command, "flame") == 0)
-			execl(tool, tool, command, "--wall", path, "-o", "-", NULL);
-		execl(tool, tool, command, path, NULL);
-		_exit(127);
-	}
-	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0)
-		return -errno;
-	*ret_seconds = (double)(clock_raw() - start) / 1e9;
-	*ret_mb = (double)usage.ru_maxrss / 1e3;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
-}
-
 /* As if the trace had 40 M events, which is what 20 s are meant to have. */
 static int report_tool(const struct bench *bench, const char *command, const char *path,
 		       uint64_t events)
 {
 	double seconds[TOOL_PASSES], mb = 0;
 	uint32_t passes = bench_amount(bench, TOOL_PASSES, 1);
+	const char *arguments[] = {command, path, NULL, NULL, NULL, NULL};
 	char row[32];
 
+	if (strcmp(command, "flame") == 0)
+		memcpy(&arguments[2], (const char *const[]){"--wall", "-o", "-"},
+		       3 * sizeof(arguments[0]));
 	for (uint32_t i = 0; i < passes; i++) {
-		int r = time_tool(bench, command, path, &seconds[i], &mb);
+		int r = tool_time(bench, arguments, &seconds[i], &mb);
 
 		if (r < 0)
 			return r;

@@ -28,6 +28,7 @@ static const struct {
 	{"other tracers", group_versus, {"vs."}},
 	{"adapters", group_adapters, {"uv.", "ev.", "glib."}},
 	{"top", group_top, {"top."}},
+	{"tree", group_tree, {"tree."}},
 };
 
 struct options {

@@ -105,6 +105,9 @@ static const struct row rows[] = {
 	{"glib.iteration.ns", REPORTED, 0, BY_BEST, 1},
 	{"top.refresh.ms", AT_MOST, 200, BY_MEDIAN, 0},
 	{"top.attached.pct", AT_MOST, 3, BY_MEDIAN, 2},
+	{"tree.1M.s", AT_MOST, 3, BY_MEDIAN, 2},
+	{"tree.1M.json.s", AT_MOST, 3, BY_MEDIAN, 2},
+	{"tree.1M.folded.s", AT_MOST, 3, BY_MEDIAN, 2},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
