@@ -148,7 +148,7 @@ LOOP(loop_new_end, uint64_t born = unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, t
 LOOP(loop_direct, place = *picks & 1 ? place + 1 : 0; bench_use(place);
      bench_use((uint64_t)continuations[*picks >> 1 & 7](NULL, &called)))
 LOOP(loop_anchor, place = *picks & 1 ? place + 1 : 0;
-     bench_use((uint64_t)emit_anchors[place % UNWEAVE_ANCHORS](NULL, &called,
+     bench_use((uint64_t)emit_anchors[place % UNWEAVE_ANCHORS](NULL, &called, NULL,
 							       continuations[*picks >> 1 & 7])))
 LOOP(loop_run_directly, run_directly())
 LOOP(loop_callback_directly, bench_use((uint64_t)continuations[*picks >> 1 & 7](NULL, &called)))

@@ -274,7 +274,7 @@ static inline void run_on_floor(struct job *job, uint32_t index, enum unweave_mo
 		*innermost = link->awaiter;
 	}
 	floor_resume(link, index);
-	emit_anchors[0](link, innermost, direct_go);
+	emit_anchors[0](link, innermost, NULL, direct_go);
 	floor_leave(link, index);
 }
 

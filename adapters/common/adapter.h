@@ -26,6 +26,13 @@
 /* Where the program goes on after the interposed function: the place that armed. */
 #define ADAPTER_PLACE __builtin_return_address(0)
 
+/* Whether the call of a task is one for unweave_priv_call_lightly(). */
+static inline bool adapter_is_light_call(uint64_t task)
+{
+	return unweave_priv_is_light(task) &&
+	       unweave_priv_inline(unweave_priv_gate(), unweave_priv_self);
+}
+
 /* The library of an adapter, as far as it is known; static, one in each adapter. */
 struct adapter {
 	const char *name;     /* as the user knows it: "libuv" */
@@ -67,6 +74,16 @@ static inline bool adapter_is_inside(struct adapter *adapter, const void *addres
 		end = __atomic_load_n(&adapter->end, __ATOMIC_ACQUIRE);
 	}
 	return (uintptr_t)address < end &&
+	       (uintptr_t)address >= __atomic_load_n(&adapter->start, __ATOMIC_RELAXED);
+}
+
+/*
+ * Surely so: false if it is not known yet. For functions whose usual way calls nothing, so that
+ * no register is saved for the sake of a first time. [hot]
+ */
+static inline bool adapter_is_surely_inside(const struct adapter *adapter, const void *address)
+{
+	return (uintptr_t)address < __atomic_load_n(&adapter->end, __ATOMIC_ACQUIRE) &&
 	       (uintptr_t)address >= __atomic_load_n(&adapter->start, __ATOMIC_RELAXED);
 }
 

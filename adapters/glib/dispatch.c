@@ -79,15 +79,16 @@ static gboolean call_unknown(struct unweave_call *how, const char *kind)
 	return unweave_callback_call(how);
 }
 
-static ADAPTER_INLINE gboolean dispatch(struct glib_call *call, const char *kind)
+gboolean source_dispatch(struct glib_call *call, const char *kind)
 {
 	struct state state = load(call->source);
-	/* A loop goes on to the next source at once, or to its wait. */
-	struct unweave_call how = {.task = state.task,
-				   .go = go,
-				   .context = call,
-				   .straight_on = glib_thread.loop != 0};
+	struct unweave_call how = {.task = state.task, .go = go, .context = call};
 
+	/* Its function was not ours to see, or was begun by a parent of this process. */
+	if (adapter_unlikely(!glib_thread.loop))
+		loop_enter(loop_of(call->source->context, NULL, NULL));
+	/* A loop goes on to the next source at once, or to its wait. */
+	how.straight_on = 1;
 	how.code = call->callback ? (const void *)call->callback : (const void *)call->dispatch;
 	call->once = state.flags == (RUNS | STANDS);
 	/* Each call of such a one is the same. */
@@ -106,37 +107,28 @@ static ADAPTER_INLINE gboolean dispatch(struct glib_call *call, const char *kind
 	return call_again(call, &how, state.flags);
 }
 
-static ADAPTER_INLINE gboolean dispatch_in_loop(struct glib_call *call, const char *kind)
+static __attribute__((noinline)) gboolean dispatch(GSource *source, GSourceFunc callback,
+						   gpointer data, const struct glib_table *table)
 {
-	struct glib_thread *thread = &glib_thread;
-	uint64_t loop = thread->loop;
-	gboolean again;
+	struct glib_call call = {
+		.dispatch = table->dispatch, .source = source, .callback = callback, .data = data};
 
-	/* A callback that waits in poll() does so for itself. */
-	thread->loop = 0;
-	again = dispatch(call, kind);
-	if (adapter_likely(loop))
-		thread->loop = loop;
-	else
-		/* Its function was not ours to see, or was begun by a parent of this process. */
-		loop_enter(loop_of(call->source->context, NULL, NULL));
-	return again;
+	return source_dispatch(&call, table->kind);
 }
 
-gboolean source_dispatch(struct glib_call *call, const char *kind)
-{
-	return dispatch_in_loop(call, kind);
-}
-
+/* A light task that is not called once, whatever it returns, has nothing noted with it. */
 #define DISPATCH(name, sort)                                                                       \
 	static gboolean name(GSource *source, GSourceFunc callback, gpointer data)                 \
 	{                                                                                          \
-		struct glib_call call = {.dispatch = glib_tables[sort].dispatch,                   \
-					 .source = source,                                         \
-					 .callback = callback,                                     \
-					 .data = data};                                            \
+		const struct glib_table *table = &glib_tables[sort];                               \
+		struct state state = load(source);                                                 \
                                                                                                    \
-		return dispatch_in_loop(&call, glib_tables[sort].kind);                            \
+		if (adapter_unlikely(!callback || state.flags ||                                   \
+				     !adapter_is_light_call(state.task)))                          \
+			return dispatch(source, callback, data, table);                            \
+		return unweave_priv_call_lightly(source, (void *)callback, data,                   \
+						 (unweave_go)(void (*)(void))table->dispatch,      \
+						 state.task, (const void *)callback);              \
 	}
 
 DISPATCH(dispatch_idle, GLIB_IDLE)

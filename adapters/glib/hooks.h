@@ -32,7 +32,8 @@ extern struct adapter gio;
 
 /* What a thread is about, for hooks that are not told. */
 struct glib_thread {
-	uint64_t loop;     /* that would wait, if poll() were called now; 0: none */
+	uint64_t loop;     /* that it is in; 0: none */
+	uint64_t run;      /* that the loop was entered in: where else it polls, it is a callback */
 	unsigned forks;    /* when it was entered */
 	GTask *newborn;    /* between its initialization and its first use */
 	const void *place; /* where g_task_new() was called; NULL: not by the program */

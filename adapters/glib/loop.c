@@ -18,44 +18,59 @@ uint64_t loop_of(GMainContext *context, const void *code, const void *place)
 			    code ? code : (const void *)GLIB(g_main_context_iteration), place);
 }
 
+/* The innermost run of this thread, as far as runs are seen. */
+static uint64_t innermost_run(void)
+{
+	const struct unweave_priv_nest *nest = unweave_priv_self->nest;
+
+	return nest ? __atomic_load_n(&nest->dispatch, __ATOMIC_RELAXED) : 0;
+}
+
 void loop_enter(uint64_t loop)
 {
 	glib_thread.loop = loop;
+	glib_thread.run = innermost_run();
 	glib_thread.forks = adapter_forks();
+}
+
+static void loop_leave(const struct glib_thread *outer)
+{
+	unweave_loop_left();
+	glib_thread.loop = outer->loop;
+	glib_thread.run = outer->run;
 }
 
 ADAPTER_EXPORT void g_main_loop_run(GMainLoop *loop)
 {
-	uint64_t outer = glib_thread.loop;
+	const struct glib_thread outer = glib_thread;
 
 	glib_hold();
 	if (loop)
 		loop_enter(loop_of(GLIB(g_main_loop_get_context)(loop),
 				   (const void *)GLIB(g_main_loop_run), ADAPTER_PLACE));
 	GLIB(g_main_loop_run)(loop);
-	unweave_loop_left();
-	glib_thread.loop = outer;
+	loop_leave(&outer);
 }
 
 ADAPTER_EXPORT gboolean g_main_context_iteration(GMainContext *context, gboolean may_block)
 {
-	uint64_t outer = glib_thread.loop;
+	const struct glib_thread outer = glib_thread;
 	gboolean dispatched;
 
 	glib_hold();
 	loop_enter(loop_of(context, NULL, ADAPTER_PLACE));
 	dispatched = GLIB(g_main_context_iteration)(context, may_block);
-	unweave_loop_left();
-	glib_thread.loop = outer;
+	loop_leave(&outer);
 	return dispatched;
 }
 
-/* The loop whose wait this is; 0: none. */
+/* The loop whose wait this is; 0: none. A callback that waits in poll() does so for itself. */
 static inline uint64_t waiting_loop(const void *caller)
 {
 	struct glib_thread *thread = &glib_thread;
 
-	if (adapter_likely(!thread->loop) || !adapter_is_inside(&glib, caller))
+	if (adapter_likely(!thread->loop) || !adapter_is_inside(&glib, caller) ||
+	    thread->run != innermost_run())
 		return 0;
 	/* That of the parent is none of this process: it is found again with the next source. */
 	if (adapter_unlikely(thread->forks != adapter_forks()))

@@ -6,6 +6,8 @@
 
 #define MICROSECONDS 0xfffff /* in a timeval of libevent's, whose upper bits have a meaning */
 #define NS_PER_S UINT64_C(1000000000)
+/* What an event may wait for, other than a time. */
+#define WAITS_FOR_MORE (EV_READ | EV_WRITE | EV_CLOSED | EV_SIGNAL)
 
 #define NEXT(function) ADAPTER_NEXT(&libevent, function)
 
@@ -62,12 +64,14 @@ static inline const void *code_of(struct event *event, const struct number *numb
 	return (const void *)number->callback;
 }
 
+static const char kind_timer[] = "timer";
+
 /* What an event is called for itself. */
 static inline const char *plain_kind(const struct event *event, bool by_active)
 {
-	switch (event->ev_events & (EV_READ | EV_WRITE | EV_CLOSED | EV_SIGNAL)) {
+	switch (event->ev_events & WAITS_FOR_MORE) {
 	case 0:
-		return by_active ? "async" : "timer";
+		return by_active ? "async" : kind_timer;
 	case EV_READ:
 		return "read";
 	case EV_WRITE:
@@ -97,43 +101,23 @@ static inline uint64_t arm(struct event *event, const void *place, bool by_activ
 	return task;
 }
 
-struct event_go {
-	event_callback_fn callback;
-	void *argument;
-	evutil_socket_t fd;
-	short what;
-};
-
-static int go(struct unweave_link *none, void *context)
-{
-	const struct event_go *call = context;
-
-	(void)none;
-	call->callback(call->fd, call->what, call->argument);
-	return 0;
-}
-
-/* What nobody tells of. */
-static void call_plainly(const struct event_go *call)
-{
-	call->callback(call->fd, call->what, call->argument);
-}
-
-void event_call(evutil_socket_t fd, short what, void *argument)
+static __attribute__((noinline)) void call_event(evutil_socket_t fd, short what, void *argument)
 {
 	struct event *event = running_event(fd, argument);
-	struct event_go call = {.argument = argument, .fd = fd, .what = what};
-	struct unweave_call run = {.go = go, .context = &call, .status = UNWEAVE_OK};
+	struct unweave_call run = {.status = UNWEAVE_OK};
 	const struct number *number;
 
 	if (adapter_unlikely(!event))
 		return;
 	number = state_number(event);
-	call.callback = number->callback;
 	if (adapter_unlikely(state_flags(event) & NOT_TOLD)) {
-		call_plainly(&call);
+		number->callback(fd, what, argument);
 		return;
 	}
+	run.go = (unweave_go)(void (*)(void))number->callback;
+	run.object = (void *)(intptr_t)fd;
+	run.context = (void *)(intptr_t)what;
+	run.more = argument;
 	run.task = state_task(event);
 	if (adapter_unlikely(!run.task))
 		run.task = arm(event, NULL, !(what & EV_TIMEOUT));
@@ -149,6 +133,30 @@ void event_call(evutil_socket_t fd, short what, void *argument)
 		state_set_task(event, 0);
 	}
 	unweave_callback_call(&run);
+}
+
+/*
+ * A callback's three arguments are passed on as they came: a descriptor, what happened, and the
+ * program's own. All machines that this runs on have them in registers.
+ */
+void event_call(evutil_socket_t fd, short what, void *argument)
+{
+	struct event *event = running_surely(fd, argument);
+	const struct number *number;
+	uint64_t task;
+
+	if (adapter_unlikely(!event))
+		return call_event(fd, what, argument);
+	number = state_number(event);
+	task = state_task(event);
+	if (adapter_unlikely(number->is_inner || state_flags(event) & NOT_TOLD ||
+			     !adapter_is_light_call(task)))
+		return call_event(fd, what, argument);
+	/* A light task does not stand. */
+	state_set_task(event, 0);
+	unweave_priv_call_lightly((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
+				  (unweave_go)(void (*)(void))number->callback, task,
+				  (const void *)number->callback);
 }
 
 bool event_is_known(void)
@@ -258,21 +266,55 @@ static __attribute__((noinline)) int add_io(struct event *event, const struct ti
 	return result;
 }
 
-ADAPTER_EXPORT int event_add(struct event *event, const struct timeval *timeout)
+static __typeof__(&event_add) next_add; /* NULL until the first one was added */
+
+static __attribute__((noinline)) int add(struct event *event, const struct timeval *timeout,
+					 const void *place)
 {
+	__typeof__(&event_add) next = NEXT(event_add);
+
+	__atomic_store_n(&next_add, next, __ATOMIC_RELAXED);
 	if (adapter_unlikely(!state_is_ours(event) || state_flags(event) & NOT_TOLD))
-		return NEXT(event_add)(event, timeout);
+		return next(event, timeout);
 	if (timeout)
 		*state_gap(event, GAP_STATE) |= STATE_HAS_TIMEOUT;
 	/* It is armed before it is added, since then it can be called. */
 	if (!state_task(event)) {
-		if (event->ev_events & (EV_READ | EV_WRITE | EV_CLOSED | EV_SIGNAL))
-			return add_io(event, timeout, ADAPTER_PLACE);
+		if (event->ev_events & WAITS_FOR_MORE)
+			return add_io(event, timeout, place);
 		/* Without a time either, it waits for nothing, and is not armed. */
 		if (timeout)
-			arm(event, ADAPTER_PLACE, false);
+			arm(event, place, false);
 	}
-	return NEXT(event_add)(event, timeout);
+	return next(event, timeout);
+}
+
+/* The task of a timer that is called once, which is all that is to be done for it; 0: else. */
+static inline uint64_t arm_lightly(const struct event *event, const struct timeval *timeout,
+				   const void *place)
+{
+	const struct number *number;
+
+	if (adapter_unlikely(!timeout || !state_is_ours(event) || state_task(event) ||
+			     state_flags(event) & NOT_TOLD ||
+			     event->ev_events & (WAITS_FOR_MORE | EV_PERSIST) || self.upper))
+		return 0;
+	number = state_number(event);
+	return number->is_inner ? 0
+				: unweave_priv_arm_lightly(kind_timer,
+							   (const void *)number->callback, place);
+}
+
+ADAPTER_EXPORT int event_add(struct event *event, const struct timeval *timeout)
+{
+	__typeof__(&event_add) next = __atomic_load_n(&next_add, __ATOMIC_RELAXED);
+	uint64_t light = next ? arm_lightly(event, timeout, ADAPTER_PLACE) : 0;
+
+	if (adapter_unlikely(!light))
+		return add(event, timeout, ADAPTER_PLACE);
+	*state_gap(event, GAP_STATE) |= STATE_HAS_TIMEOUT;
+	state_set_task(event, light);
+	return next(event, timeout);
 }
 
 ADAPTER_EXPORT void event_active(struct event *event, int what, short calls)

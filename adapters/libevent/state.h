@@ -196,18 +196,23 @@ static inline bool running_is(const struct event *event, evutil_socket_t fd, con
 	       event->ev_fd == fd;
 }
 
-/* The event that is being called on this thread, with these. */
-static inline struct event *running_event(evutil_socket_t fd, const void *argument)
+/* The event that is being called on this thread, with these; NULL: it has to be searched for. */
+static inline struct event *running_surely(evutil_socket_t fd, const void *argument)
 {
 	uint32_t place = __atomic_load_n(&running_place, __ATOMIC_RELAXED);
+	struct event *event;
 
-	if (adapter_likely(place && self.base)) {
-		struct event *event = ((struct event **)self.base)[place];
+	if (adapter_unlikely(!place || !self.base))
+		return NULL;
+	event = ((struct event **)self.base)[place];
+	return adapter_likely(event && running_is(event, fd, argument)) ? event : NULL;
+}
 
-		if (adapter_likely(event && running_is(event, fd, argument)))
-			return event;
-	}
-	return running_search(fd, argument);
+static inline struct event *running_event(evutil_socket_t fd, const void *argument)
+{
+	struct event *event = running_surely(fd, argument);
+
+	return adapter_likely(event != NULL) ? event : running_search(fd, argument);
 }
 
 /* A record for `owner`, or NULL if there are no more. */

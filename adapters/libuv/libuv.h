@@ -37,8 +37,7 @@ _Static_assert(sizeof(void *) == sizeof(uint64_t), "a task needs a word");
 /* Different for each object, and nothing that memory would hold by chance. */
 static inline uintptr_t mark_of(const void *object)
 {
-	return ((uintptr_t)object ^ (uintptr_t)&libuv ^ UINT64_C(0x9e3779b97f4a7c15)) &
-	       ~(uintptr_t)MARK_BITS;
+	return (uintptr_t)object ^ (UINT64_C(0x9e3779b97f4a7c15) & ~(uintptr_t)MARK_BITS);
 }
 
 /* Words that uv_async_send() may read on another thread. */
@@ -132,6 +131,19 @@ static inline void handle_keep(uv_handle_t *handle, void *callback, uint64_t tas
 	handle->u.reserved[HANDLE_CALLBACK] = callback;
 	handle_set_task(handle, task);
 	word_store(&handle->u.reserved[HANDLE_MARK], mark_of(handle) | flags);
+}
+
+/* Whether it was armed before, and what it has armed, or had, is a light task. */
+static inline bool handle_is_light(const uv_handle_t *handle)
+{
+	return word_load(&handle->u.reserved[HANDLE_MARK]) == mark_of(handle) &&
+	       unweave_priv_is_light(handle_task(handle));
+}
+
+static inline void handle_keep_light(uv_handle_t *handle, void *callback, uint64_t task)
+{
+	handle->u.reserved[HANDLE_CALLBACK] = callback;
+	handle_set_task(handle, task);
 }
 
 static inline void handle_forget(uv_handle_t *handle)

@@ -41,14 +41,6 @@ extern "C" {
 /* For unweave_callback_arm(): it stays armed until it is dropped. */
 #define UNWEAVE_STANDING 1u
 
-/*
- * [hot] What runs here arms `code`, at `place`: the address that the library's function returns
- * to. `kind` is what sort it is of, such as "timer": a text that stays where it is, since it is
- * compared by its address. `flags` may be UNWEAVE_STANDING. Returns the new task.
- */
-UNWEAVE_API uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place,
-					  unsigned flags);
-
 /* What the call means to the task. */
 enum unweave_call_end {
 	UNWEAVE_CALL_ENDS,  /* it was its only one, or its last: the task completes with `status` */
@@ -59,9 +51,10 @@ enum unweave_call_end {
 
 struct unweave_call {
 	uint64_t task;    /* that was armed */
-	unweave_go go;    /* calls the callback, or is it; gets `object` and `context` */
+	unweave_go go;    /* calls the callback, or is it; gets the three that follow */
 	void *object;     /* or NULL */
 	void *context;    /* or NULL */
+	void *more;       /* or NULL; for a function that takes three, and is cast */
 	const void *code; /* the callback: what is shown */
 	uint64_t late;    /* ns since it was due; 0: since its loop woke, or not known */
 	enum unweave_call_end end;
@@ -74,18 +67,112 @@ struct unweave_call {
 };
 
 /*
- * [hot] Calls a callback, as a run of its task or of a new child of it. Returns what `go`
- * returned. `call` is not looked at after `go` was called.
- */
-UNWEAVE_API int unweave_callback_call(const struct unweave_call *call);
-
-/*
  * What is armed while a session wants samples and nothing else is not a task of
  * its own: all that share a site are one number, which has no slot.
  */
 static inline int unweave_priv_is_light(uint64_t task)
 {
 	return (int64_t)task < 0;
+}
+
+/* What follows up to unweave_callback_arm() is for the inline hooks only. */
+
+/* A way in which callbacks come about. */
+struct unweave_priv_way {
+	const char *kind;
+	const void *code;
+	const void *place;
+	uint64_t how; /* what runs there as a light task, 0: nothing | UNWEAVE_SITE_* */
+};
+
+/* The beginning of what is kept of it, and of a table by unweave_priv_way_hash(). */
+struct unweave_priv_cause {
+	struct unweave_priv_way way;
+	uint64_t light; /* the task that is armed at detail `samples` */
+};
+#define UNWEAVE_PRIV_CAUSES_BITS 13
+extern UNWEAVE_API struct unweave_priv_cause *unweave_priv_causes[1 << UNWEAVE_PRIV_CAUSES_BITS];
+
+static inline uint32_t unweave_priv_way_hash(const struct unweave_priv_way *way)
+{
+	uint64_t place = (uintptr_t)way->place;
+	uint64_t word = (uintptr_t)way->code ^ (place << 20 | place >> 44) ^ way->how << 15;
+
+	return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - UNWEAVE_PRIV_CAUSES_BITS));
+}
+
+static inline int unweave_priv_is_way(const struct unweave_priv_way *a,
+				      const struct unweave_priv_way *b)
+{
+	return a->code == b->code && a->place == b->place && a->how == b->how && a->kind == b->kind;
+}
+
+/*
+ * Arms what is called once, at detail `samples`; 0: the session wants something else, or this
+ * is its first time, or it is inside of several runs.
+ */
+static inline uint64_t unweave_priv_arm_lightly(const char *kind, const void *code,
+						const void *place)
+{
+	struct unweave_priv_way way = {kind, code, place, 0};
+	const struct unweave_priv_cause *cause;
+	const struct unweave_priv_nest *nest;
+
+	if ((unweave_priv_gate() & UNWEAVE_PRIV_MODE_MASK) != UNWEAVE_PRIV_MODE_SAMPLES)
+		return 0;
+	nest = unweave_priv_self->nest;
+	if (!nest)
+		return 0;
+	way.how = nest->tasks[0];
+	if (way.how && (!unweave_priv_is_light(way.how) || nest->tasks[1]))
+		return 0;
+	/* Pairs with the release of whoever made it. */
+	cause = __atomic_load_n(&unweave_priv_causes[unweave_priv_way_hash(&way)],
+				__ATOMIC_ACQUIRE);
+	return __builtin_expect(cause && unweave_priv_is_way(&cause->way, &way), 1) ? cause->light
+										    : 0;
+}
+
+UNWEAVE_API uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place,
+				      unsigned flags);
+/* What a call means, in one word. */
+static inline unsigned unweave_priv_call_means(const struct unweave_call *call)
+{
+	return (unsigned)call->end | (unsigned)call->status << 8 |
+	       (unsigned)(call->straight_on != 0) << 16;
+}
+UNWEAVE_API int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
+				  uint64_t task, const void *code, uint64_t late, unsigned means);
+/* Of a light task, by a thread that is up to date with a session of samples. */
+UNWEAVE_API int unweave_priv_call_lightly(void *object, void *context, void *more, unweave_go go,
+					  uint64_t task, const void *code);
+
+/*
+ * [hot] What runs here arms `code`, at `place`: the address that the library's function returns
+ * to. `kind` is what sort it is of, such as "timer": a text that stays where it is, since it is
+ * compared by its address. `flags` may be UNWEAVE_STANDING. Returns the new task.
+ */
+static inline uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place,
+					    unsigned flags)
+{
+	uint64_t light = flags ? 0 : unweave_priv_arm_lightly(kind, code, place);
+
+	return light ? light : unweave_priv_arm(kind, code, place, flags);
+}
+
+/*
+ * [hot] Calls a callback, as a run of its task or of a new child of it. Returns what `go`
+ * returned. `call` is not looked at after `go` was called.
+ */
+static inline int unweave_callback_call(const struct unweave_call *call)
+{
+	if (__builtin_expect(unweave_priv_is_light(call->task) &&
+				     unweave_priv_inline(unweave_priv_gate(), unweave_priv_self),
+			     1))
+		return unweave_priv_call_lightly(call->object, call->context, call->more, call->go,
+						 call->task, call->code);
+	return unweave_priv_call(call->object, call->context, call->more, call->go, call->task,
+				 call->code, call->late, unweave_priv_call_means(call));
 }
 
 /* [hot] It is over, without a call or with none to come: the library refused it, or it went on

@@ -20,14 +20,14 @@ static _Atomic uint32_t kept_count;
 
 void emit_adapters_tell(void)
 {
-	static const struct cause_key key = {.how = UNWEAVE_SITE_ADAPTER};
+	static const struct unweave_priv_way way = {.how = UNWEAVE_SITE_ADAPTER};
 
 	for (uint32_t i = 0; i < KEPT; i++) {
 		const char *library = atomic_load(&kept[i].library);
 		struct unweave_site site = {.name = library, .kind = kept[i].version};
 
 		if (library && !atomic_exchange(&kept[i].told, true))
-			emit_site_of_callbacks(&site, &key);
+			emit_site_of_callbacks(&site, &way);
 	}
 }
 

@@ -16,21 +16,29 @@
 #endif
 
 #ifdef __clang__
-#define ALONE __attribute__((noinline, section("unweave_anchor"), aligned(UNWEAVE_ANCHOR_BYTES)))
+#define ALONE                                                                                      \
+	__attribute__((noinline, no_sanitize("undefined"), section("unweave_anchor"),              \
+		       aligned(UNWEAVE_ANCHOR_BYTES)))
 #else
 #define ALONE                                                                                      \
-	__attribute__((noinline, noclone, no_icf, section("unweave_anchor"),                       \
-		       aligned(UNWEAVE_ANCHOR_BYTES)))
+	__attribute__((noinline, noclone, no_icf, no_sanitize("undefined"),                        \
+		       section("unweave_anchor"), aligned(UNWEAVE_ANCHOR_BYTES)))
 #endif
+
+/*
+ * Functions that take two arguments get a third one as well, which on all machines that
+ * this runs on is a register that they do not look at.
+ */
+typedef int (*go_with_more)(struct unweave_link *link, void *context, void *more);
 
 /* The first one is called by its name, too. */
 #define anchor_0 emit_first_anchor
 
 #define ANCHOR(n)                                                                                  \
-	int anchor_##n(struct unweave_link *link, void *context, unweave_go go);                   \
-	ALONE int anchor_##n(struct unweave_link *link, void *context, unweave_go go)              \
+	int anchor_##n(struct unweave_link *link, void *context, void *more, unweave_go go);       \
+	ALONE int anchor_##n(struct unweave_link *link, void *context, void *more, unweave_go go)  \
 	{                                                                                          \
-		int result = go(link, context);                                                    \
+		int result = ((go_with_more)(void (*)(void))go)(link, context, more);              \
                                                                                                    \
 		MARK(n);                                                                           \
 		return result;                                                                     \

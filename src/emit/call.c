@@ -5,21 +5,53 @@
 #include "emit/table.h"
 #include "unweave/callback.h"
 
+/* What is called, and as which callback. */
+struct call {
+	void *object, *context, *more;
+	unweave_go go;
+	uint64_t task;
+	const void *code;
+	enum unweave_call_end end;
+	enum unweave_status status;
+	bool straight_on;
+};
+
+static inline struct call call_of(void *object, void *context, void *more, unweave_go go,
+				  uint64_t task, const void *code, unsigned means)
+{
+	return (struct call){
+		.object = object,
+		.context = context,
+		.more = more,
+		.go = go,
+		.task = task,
+		.code = code,
+		.end = (enum unweave_call_end)(means & 0xff),
+		.status = (enum unweave_status)(means >> 8 & 0xff),
+		.straight_on = means >> 16,
+	};
+}
+
+static inline int go_through_anchor(const struct call *call)
+{
+	return emit_first_anchor(call->object, call->context, call->more, call->go);
+}
+
 static struct unweave_site *site_of(struct cause *cause)
 {
 	return cause ? &cause->is->site : NULL;
 }
 
 /* The site of the calls of a standing task. */
-static struct unweave_site *site_of_calls(const struct unweave_call *call)
+static struct unweave_site *site_of_calls(uint64_t task, const void *code)
 {
-	const struct arena_task *slot = emit_table_slot(call->task);
+	const struct arena_task *slot = emit_table_slot(task);
 	struct unweave_site *site = slot ? cause_fired(table_get(slot->site)) : NULL;
 
 	/* Of one that a parent of this process armed, the callback is all that is known. */
 	return site ? site
 		    : site_of(cause_find(
-			      &(struct cause_key){.code = call->code, .how = UNWEAVE_SITE_FIRED}));
+			      &(struct unweave_priv_way){.code = code, .how = UNWEAVE_SITE_FIRED}));
 }
 
 static EMIT_COLD void say_due(uint64_t late)
@@ -38,16 +70,14 @@ static inline bool is_over(enum unweave_call_end end, int result)
 	return end == UNWEAVE_CALL_ENDS || (end == UNWEAVE_CALL_ASKS && !result);
 }
 
-/* While nobody records. */
-static __attribute__((noinline)) int call_plainly(const struct unweave_call *call)
+/* While nobody records: without an anchor. */
+static __attribute__((noinline)) int call_plainly(const struct call *call)
 {
-	enum unweave_call_end end = call->end;
-	enum unweave_status status = call->status;
-	uint64_t task = call->task;
-	int result = call->go(call->object, call->context);
+	int result = ((int (*)(void *, void *, void *))(void (*)(void))call->go)(
+		call->object, call->context, call->more);
 
-	if (is_over(end, result) && !unweave_priv_is_light(task))
-		unweave_task_complete(task, status);
+	if (is_over(call->end, result) && !unweave_priv_is_light(call->task))
+		unweave_task_complete(call->task, call->status);
 	return result;
 }
 
@@ -60,34 +90,82 @@ static inline void prepare(struct links_run *run, uint64_t task, const void *cod
 	run->dispatch.views[0] = (struct unweave_priv_view){.code = code};
 }
 
-/* At detail `samples`, of a light task: nothing is recorded, and nothing ends with the call. */
-static inline int call_lightly(const struct unweave_call *call, struct emit_thread *self,
-			       uint64_t task)
+/* Returns `result`. */
+static __attribute__((noinline)) int end_unrecorded(struct links_run *run, int result)
 {
-	struct unweave_priv_nest *nest = self->hot.nest;
-	struct links_run run;
-	int result;
-
-	prepare(&run, task, call->code);
-	links_hang_out(&run, nest);
-	unweave_priv_push(nest, task);
-	result = emit_first_anchor(call->object, call->context, call->go);
 	/* In a child of fork() the thread has another place, where none of this is. */
-	if (emit_unlikely(unweave_priv_self != &self->hot))
+	if (emit_self() != run->self)
 		return result;
 	/* If a session began to record events meanwhile, it was told of this run by its replay. */
-	unweave_task_suspend(task);
-	links_take_in(&run, nest);
+	unweave_task_suspend(run->dispatch.task);
+	links_take_in(run, run->self->hot.nest);
 	return result;
 }
 
+/*
+ * Whether the run is the only one, as it was, and no session was told of it: not one that records
+ * events, since the thread would have joined that.
+ */
+static inline bool is_as_before(const struct links_run *run)
+{
+	const struct unweave_priv_thread *self = unweave_priv_self;
+
+	return self == &run->self->hot &&
+	       (self->gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES &&
+	       self->nest->tasks[0] == run->dispatch.task && self->nest->tasks[1] == 0;
+}
+
+/*
+ * A call that nothing is recorded of, and with which nothing ends. What is needed after it
+ * is in `run`, where it has to be anyway, and not in registers that would be saved first.
+ */
+static inline __attribute__((always_inline)) int
+call_unrecorded(void *object, void *context, void *more, unweave_go go, uint64_t task,
+		const void *code, void (*push)(struct unweave_priv_nest *nest, uint64_t task))
+{
+	struct links_run run;
+	int result;
+
+	run.self = emit_self();
+	prepare(&run, task, code);
+	links_hang_out(&run, run.self->hot.nest);
+	push(run.self->hot.nest, task);
+	result = emit_first_anchor(object, context, more, go);
+	if (emit_unlikely(!is_as_before(&run)))
+		return end_unrecorded(&run, result);
+	__atomic_store_n(&run.self->hot.nest->tasks[0], 0, __ATOMIC_RELEASE);
+	links_take_in(&run, run.self->hot.nest);
+	return result;
+}
+
+static LINKS_DISPATCH __attribute__((noinline)) int call_lightly_inside(void *object, void *context,
+									void *more, unweave_go go,
+									uint64_t task,
+									const void *code)
+{
+	return call_unrecorded(object, context, more, go, task, code, unweave_priv_push_deep);
+}
+
+static inline void push_first(struct unweave_priv_nest *nest, uint64_t task)
+{
+	__atomic_store_n(&nest->tasks[0], task, __ATOMIC_RELEASE);
+}
+
+LINKS_DISPATCH int unweave_priv_call_lightly(void *object, void *context, void *more, unweave_go go,
+					     uint64_t task, const void *code)
+{
+	if (emit_unlikely(emit_self()->hot.nest->tasks[0] != 0))
+		return call_lightly_inside(object, context, more, go, task, code);
+	return call_unrecorded(object, context, more, go, task, code, push_first);
+}
+
 /* Begins a task for this call alone: of a standing one, or of what was armed as a light one. */
-static uint64_t begin_new(const struct unweave_call *call)
+static uint64_t begin_new(const struct call *call)
 {
 	bool light = unweave_priv_is_light(call->task);
 	uint64_t parent = light ? 0 : call->task, task = 0;
-	struct unweave_site *site =
-		light ? site_of(cause_of(table_light_site(call->task))) : site_of_calls(call);
+	struct unweave_site *site = light ? site_of(cause_of(table_light_site(call->task)))
+					  : site_of_calls(call->task, call->code);
 
 	if (emit_likely(site && site->id))
 		task = emit_new_running(emit_self(), unweave_priv_gate(), site->id, parent);
@@ -99,7 +177,7 @@ static uint64_t begin_new(const struct unweave_call *call)
 }
 
 /* The number under which a call is seen at detail `samples`; 0: its task has one of its own. */
-static inline uint64_t light_of(const struct unweave_call *call)
+static inline uint64_t light_of(const struct call *call)
 {
 	struct unweave_site *site;
 
@@ -107,22 +185,30 @@ static inline uint64_t light_of(const struct unweave_call *call)
 		return call->task;
 	if (call->end != UNWEAVE_CALL_FIRES)
 		return 0;
-	site = site_of_calls(call);
+	site = site_of_calls(call->task, call->code);
 	return site ? table_light(site->id) : 0;
 }
 
+/* The run of `task` is over, and so is the task unless it waits again. */
+static inline void end_run(const struct call *call, uint64_t task, bool waits)
+{
+	if (waits)
+		unweave_task_suspend(task);
+	else if (!call->straight_on ||
+		 !emit_end_later(emit_self(), unweave_priv_gate(), task, call->status))
+		unweave_task_complete(task, call->status);
+}
+
 /* With whatever the session asks for. */
-static LINKS_DISPATCH __attribute__((noinline)) int call_seen(const struct unweave_call *call)
+static LINKS_DISPATCH __attribute__((noinline)) int call_seen(const struct call *call,
+							      uint64_t late)
 {
 	bool fires = call->end == UNWEAVE_CALL_FIRES || unweave_priv_is_light(call->task);
-	enum unweave_call_end end = fires ? UNWEAVE_CALL_ENDS : call->end;
-	enum unweave_status status = call->status;
-	bool straight = call->straight_on;
 	struct links_run run;
 	int result;
 
-	if (emit_unlikely(call->late != 0))
-		say_due(call->late);
+	if (emit_unlikely(late != 0))
+		say_due(late);
 	run.self = emit_self();
 	/* Nobody is shown until there is a task. */
 	prepare(&run, fires ? 0 : call->task, call->code);
@@ -132,33 +218,31 @@ static LINKS_DISPATCH __attribute__((noinline)) int call_seen(const struct unwea
 		run.dispatch.task = begin_new(call);
 	else
 		unweave_task_resume(call->task);
-	result = emit_first_anchor(call->object, call->context, call->go);
-	if (!is_over(end, result))
-		unweave_task_suspend(run.dispatch.task);
-	else if (!straight ||
-		 !emit_end_later(emit_self(), unweave_priv_gate(), run.dispatch.task, status))
-		unweave_task_complete(run.dispatch.task, status);
+	result = go_through_anchor(call);
+	end_run(call, run.dispatch.task, !fires && !is_over(call->end, result));
 	/* In a child of fork() the thread has another place. */
 	run.self = emit_self();
 	links_end(&run);
 	return result;
 }
 
-LINKS_DISPATCH int unweave_callback_call(const struct unweave_call *call)
+LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
+				     uint64_t task, const void *code, uint64_t late, unsigned means)
 {
+	struct call call = call_of(object, context, more, go, task, code, means);
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
 	uint64_t light;
 
 	if (unweave_priv_off(gate))
-		return call_plainly(call);
+		return call_plainly(&call);
 	if (unweave_priv_inline(gate, &self->hot)) {
-		light = light_of(call);
+		light = light_of(&call);
 		if (emit_likely(light))
-			return call_lightly(call, self, light);
+			return unweave_priv_call_lightly(object, context, more, go, light, code);
 	}
 	/* A thread's first, or the first of a session: it is to be seen by samples as well. */
 	if (emit_unlikely(self->hot.gate != gate))
 		emit_refresh();
-	return call_seen(call);
+	return call_seen(&call, late);
 }

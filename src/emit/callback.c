@@ -34,14 +34,14 @@ static inline __attribute__((always_inline)) uint64_t arm(const char *kind, cons
 	uint32_t under;
 	uint64_t parent = current(emit_self(), &under);
 	struct cause *cause =
-		cause_find(&(struct cause_key){kind, code, place, cause_how(under, flags)});
+		cause_find(&(struct unweave_priv_way){kind, code, place, cause_how(under, flags)});
 
 	if ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES && !flags && cause)
-		return cause->light;
+		return cause->seen.light;
 	return unweave_task_new(cause ? &cause->is->site : NULL, UNWEAVE_MODEL_CHAIN, parent, NULL);
 }
 
-uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place, unsigned flags)
+uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place, unsigned flags)
 {
 	return arm(kind, code, place, flags & UNWEAVE_STANDING);
 }

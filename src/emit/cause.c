@@ -10,15 +10,13 @@
  */
 #include "emit/cause.h"
 
-#include "unweave/callback.h"
-
 #define PROBES 64u
 #define LAST_RESORT 64u /* entries that are kept for kinds alone */
 #define DEPTH_MAX 64u
 #define SITES_MAX 16384u /* sites that can be looked up; there is no room in an arena for more */
 
 struct cause causes[CAUSES_MAX];
-_Atomic(struct cause *) causes_by_hash[1u << CAUSES_HASH_BITS];
+struct unweave_priv_cause *unweave_priv_causes[1u << UNWEAVE_PRIV_CAUSES_BITS];
 static _Atomic uint16_t by_site[SITES_MAX];
 static _Atomic uint32_t used = 1;
 
@@ -31,28 +29,28 @@ struct cause *cause_of(uint32_t site)
 	return index ? &causes[index] : NULL;
 }
 
-static bool is_same_way(const struct cause_key *a, const struct cause_key *b)
+static bool is_same_way(const struct unweave_priv_way *a, const struct unweave_priv_way *b)
 {
 	return a->kind == b->kind && a->code == b->code && a->place == b->place &&
 	       (uint8_t)a->how == (uint8_t)b->how;
 }
 
-/* The cause of the same kind, code and place that `key` goes back to; NULL: it is a new way. */
-static struct cause *earlier(const struct cause_key *key)
+/* The cause of the same kind, code and place that `way` goes back to; NULL: it is a new way. */
+static struct cause *earlier(const struct unweave_priv_way *way)
 {
-	struct cause *cause = cause_of(cause_under(key));
+	struct cause *cause = cause_of(cause_under(way));
 
 	for (uint32_t i = 0; cause && i <= DEPTH_MAX;
-	     i++, cause = cause_of(cause_under(&cause->key)))
-		if (is_same_way(&cause->key, key))
+	     i++, cause = cause_of(cause_under(&cause->seen.way)))
+		if (is_same_way(&cause->seen.way, way))
 			return cause;
 	return NULL;
 }
 
 /* Room for one more; NULL if there is none. */
-static struct cause *take(const struct cause_key *key)
+static struct cause *take(const struct unweave_priv_way *way)
 {
-	uint32_t most = CAUSES_MAX - (key->code ? LAST_RESORT : 0);
+	uint32_t most = CAUSES_MAX - (way->code ? LAST_RESORT : 0);
 	uint32_t next = atomic_load_explicit(&used, memory_order_relaxed);
 
 	do {
@@ -64,10 +62,10 @@ static struct cause *take(const struct cause_key *key)
 }
 
 static void tell_site(struct unweave_site *site, const struct cause *cause,
-		      const struct cause_key *key)
+		      const struct unweave_priv_way *way)
 {
-	site->kind = key->kind;
-	emit_site_of_callbacks(site, key);
+	site->kind = way->kind;
+	emit_site_of_callbacks(site, way);
 	/* Pairs with the acquire in cause_of(). */
 	if (site->id && site->id < SITES_MAX)
 		atomic_store_explicit(&by_site[site->id], (uint16_t)(cause - causes),
@@ -75,23 +73,23 @@ static void tell_site(struct unweave_site *site, const struct cause *cause,
 }
 
 /* As much as is told of the cause. */
-static struct cause_key key_of(const struct cause *cause)
+static struct unweave_priv_way way_of(const struct cause *cause)
 {
-	struct cause_key key = cause->key;
+	struct unweave_priv_way way = cause->seen.way;
 
 	if (cause->depth > DEPTH_MAX)
-		key.how = cause_how(0, (uint8_t)key.how | UNWEAVE_SITE_CUT);
-	return key;
+		way.how = cause_how(0, (uint8_t)way.how | UNWEAVE_SITE_CUT);
+	return way;
 }
 
 static void tell_fired(struct cause *cause)
 {
-	struct cause_key key = key_of(cause);
+	struct unweave_priv_way way = way_of(cause);
 	struct unweave_site site = {0};
 
-	key.how &= ~(uint64_t)UNWEAVE_SITE_STANDING;
-	key.how |= UNWEAVE_SITE_FIRED;
-	tell_site(&site, cause, &key);
+	way.how &= ~(uint64_t)UNWEAVE_SITE_STANDING;
+	way.how |= UNWEAVE_SITE_FIRED;
+	tell_site(&site, cause, &way);
 	cause->fired.id = site.id;
 	/* Pairs with the acquire in cause_fired(). */
 	__atomic_store_n(&cause->fired.kind, site.kind, __ATOMIC_RELEASE);
@@ -100,67 +98,67 @@ static void tell_fired(struct cause *cause)
 /* Tells the arena of the cause. */
 static void tell(struct cause *cause)
 {
-	struct cause_key key = key_of(cause);
+	struct unweave_priv_way way = way_of(cause);
 
-	tell_site(&cause->site, cause, &key);
-	if (key.how & UNWEAVE_SITE_STANDING) {
+	tell_site(&cause->site, cause, &way);
+	if (way.how & UNWEAVE_SITE_STANDING) {
 		atomic_store_explicit(&cause->fires, true, memory_order_relaxed);
 		tell_fired(cause);
 	}
 }
 
 /* A new entry, which nobody can find yet; NULL if there is no room. */
-static struct cause *make(const struct cause_key *key)
+static struct cause *make(const struct unweave_priv_way *way)
 {
-	const struct cause *under = cause_of(cause_under(key));
-	struct cause *before = earlier(key), *cause = take(key);
+	const struct cause *under = cause_of(cause_under(way));
+	struct cause *before = earlier(way), *cause = take(way);
 
 	if (!cause)
 		return NULL;
-	cause->key = *key;
+	cause->seen.way = *way;
 	cause->is = before ? before : cause;
 	if (!before) {
 		cause->depth = under ? under->depth + 1 : 1;
 		tell(cause);
 	}
-	cause->light = table_light(cause->is->site.id);
+	cause->seen.light = table_light(cause->is->site.id);
 	return cause;
 }
 
 /* Where there is no room: the kind alone, or nothing. */
-static struct cause *say_less(const struct cause_key *key)
+static struct cause *say_less(const struct unweave_priv_way *way)
 {
-	const struct cause_key kind = {.kind = key->kind, .how = (uint8_t)key->how};
+	const struct unweave_priv_way kind = {.kind = way->kind, .how = (uint8_t)way->how};
 
 	atomic_fetch_add(&emit_process.control->names_lost, 1);
-	return key->code ? cause_find_slowly(&kind) : NULL;
+	return way->code ? cause_find_slowly(&kind) : NULL;
 }
 
-EMIT_COLD struct cause *cause_find_slowly(const struct cause_key *key)
+EMIT_COLD struct cause *cause_find_slowly(const struct unweave_priv_way *way)
 {
 	struct cause *made = NULL;
-	uint32_t hash = cause_hash(key);
+	uint32_t hash = unweave_priv_way_hash(way);
 
 	if (!emit_birth())
 		return NULL;
 	for (uint32_t i = 0; i < PROBES; i++) {
-		_Atomic(struct cause *) *at =
-			&causes_by_hash[(hash + i) % (1u << CAUSES_HASH_BITS)];
-		struct cause *found = atomic_load_explicit(at, memory_order_acquire);
+		struct unweave_priv_cause **at =
+			&unweave_priv_causes[(hash + i) % (1u << UNWEAVE_PRIV_CAUSES_BITS)];
+		struct unweave_priv_cause *found = __atomic_load_n(at, __ATOMIC_ACQUIRE);
 
 		if (!found) {
 			if (!made)
-				made = make(key);
+				made = make(way);
 			if (!made)
 				break;
-			if (atomic_compare_exchange_strong_explicit(
-				    at, &found, made, memory_order_acq_rel, memory_order_acquire))
+			if (__atomic_compare_exchange_n(at, &found, &made->seen, false,
+							__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 				return made;
 		}
-		if (cause_is(found, key))
-			return found;
+		if (unweave_priv_is_way(&found->way, way))
+			return (struct cause *)found;
 	}
-	return say_less(key);
+	return say_less(way);
 }
 
 struct unweave_site *cause_fired(uint32_t standing)

@@ -194,7 +194,7 @@ run_once(struct unweave_chain *chain, struct emit_thread *self, uint64_t gate, u
 	links_hang_out(&run, nest);
 	links_resume(self, gate, head, UNWEAVE_MODEL_CHAIN);
 	take(chain);
-	step = (enum unweave_step)emit_anchors[0](link, chain, link->go);
+	step = (enum unweave_step)emit_anchors[0](link, chain, NULL, link->go);
 	if (emit_unlikely(step != UNWEAVE_STEP_SUSPENDED || self->hot.gate != gate ||
 			  gate != unweave_priv_gate())) {
 		run.place = 0;

@@ -191,9 +191,9 @@ bool emit_task_is_over(uint64_t task);
 
 /* Gives `site` its id, and its text to the arena; 0 if there is no room left. */
 uint32_t emit_site(struct unweave_site *site);
-struct cause_key;
+struct unweave_priv_way;
 /* The same for one of callbacks, which nobody else can see yet. */
-void emit_site_of_callbacks(struct unweave_site *site, const struct cause_key *key);
+void emit_site_of_callbacks(struct unweave_site *site, const struct unweave_priv_way *way);
 
 /*
  * Goes on in a new chunk, by the session's policy, and repeats the thread's

@@ -9,11 +9,12 @@
 #include "emit/emit.h"
 #include "unweave/link.h"
 
-typedef int (*emit_anchor)(struct unweave_link *link, void *context, unweave_go go);
+/* `more` is for the callbacks of a library, some of which take three arguments. */
+typedef int (*emit_anchor)(struct unweave_link *link, void *context, void *more, unweave_go go);
 
 extern const emit_anchor emit_anchors[UNWEAVE_ANCHORS];
 /* The first of them, for runs of one function. */
-int emit_first_anchor(struct unweave_link *link, void *context, unweave_go go);
+int emit_first_anchor(struct unweave_link *link, void *context, void *more, unweave_go go);
 
 /*
  * For the functions that call anchors, which are on the stack while what they call
@@ -91,7 +92,7 @@ static inline void links_frame_complete(struct links_run *run)
 /* Calls a link through the anchor of its place. */
 static inline int links_go(const struct links_run *run, struct unweave_link *link, void *context)
 {
-	return emit_anchors[run->place % UNWEAVE_ANCHORS](link, context, link->go);
+	return emit_anchors[run->place % UNWEAVE_ANCHORS](link, context, NULL, link->go);
 }
 
 /* So many functions of this run are over; tells each time that the anchors restart. */

@@ -166,7 +166,8 @@ static struct unweave_site *site_of(const struct unweave_routine *root)
 
 	if (root->site)
 		return root->site;
-	cause = cause_find(&(struct cause_key){.kind = "coroutine", .code = root->link.code});
+	cause = cause_find(
+		&(struct unweave_priv_way){.kind = "coroutine", .code = root->link.code});
 	return cause ? &cause->is->site : NULL;
 }
 

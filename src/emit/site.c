@@ -33,8 +33,8 @@ static struct arena_site *reserve(uint32_t bytes)
 	return (struct arena_site *)(arena_names(control) + used);
 }
 
-/* Tells the arena of a site; returns its id. `key` is NULL but for callbacks. */
-static uint32_t tell(const struct unweave_site *site, const struct cause_key *key)
+/* Tells the arena of a site; returns its id. `way` is NULL but for callbacks. */
+static uint32_t tell(const struct unweave_site *site, const struct unweave_priv_way *way)
 {
 	struct arena_site *entry;
 	uint32_t bytes;
@@ -50,11 +50,11 @@ static uint32_t tell(const struct unweave_site *site, const struct cause_key *ke
 	}
 	entry->id = 1 + atomic_fetch_add(&emit_process.control->next_site, 1);
 	entry->line = site->line;
-	if (key) {
-		entry->flags = (uint8_t)key->how;
-		entry->code = (uintptr_t)key->code;
-		entry->place = (uintptr_t)key->place;
-		entry->under = cause_under(key);
+	if (way) {
+		entry->flags = (uint8_t)way->how;
+		entry->code = (uintptr_t)way->code;
+		entry->place = (uintptr_t)way->place;
+		entry->under = cause_under(way);
 	}
 	at = put_text((char *)(entry + 1), site->name);
 	at = put_text(at, site->kind);
@@ -78,7 +78,7 @@ uint32_t emit_site(struct unweave_site *site)
 	return id;
 }
 
-void emit_site_of_callbacks(struct unweave_site *site, const struct cause_key *key)
+void emit_site_of_callbacks(struct unweave_site *site, const struct unweave_priv_way *way)
 {
-	site->id = tell(site, key);
+	site->id = tell(site, way);
 }

@@ -312,6 +312,102 @@ static void at_samples_a_callback_takes_no_slot(void)
 	CHECK_EQ(emit_innermost(emit_self()->hot.nest), 0);
 }
 
+static uint64_t inner_task;
+
+/* Calls what is armed in it, so that one run is inside of another. */
+static int call_inside(struct unweave_link *none, void *context)
+{
+	struct plan *inner = context;
+
+	(void)none;
+	inner_task = unweave_callback_arm(kind_write, &places[18], &places[2], 0);
+	call(inner_task, inner, &places[18], UNWEAVE_CALL_ENDS);
+	CHECK_EQ(inner->current, inner_task);
+	unweave_here(&inner->current, NULL, NULL, 0);
+	return 5;
+}
+
+static void at_samples_one_call_may_be_inside_of_another(void)
+{
+	struct plan inner = {.next = &places[19]};
+	uint64_t outer, armed = 0;
+
+	begin_samples();
+	emit_refresh();
+	/* What is found the second time is what was made the first time. */
+	for (int i = 0; i < 2; i++) {
+		outer = unweave_callback_arm(kind_read, &places[17], &places[0], 0);
+		CHECK_EQ(unweave_callback_call(&(struct unweave_call){.task = outer,
+								      .go = call_inside,
+								      .context = &inner,
+								      .code = &places[17]}),
+			 5);
+		CHECK_EQ(inner.current, outer);
+		CHECK_EQ(site_in_arena(table_light_site(inner.armed)).under,
+			 table_light_site(inner_task));
+		CHECK(!armed || armed == inner.armed);
+		armed = inner.armed;
+	}
+	unweave_stop();
+	CHECK_EQ(emit_innermost(emit_self()->hot.nest), 0);
+	CHECK_EQ(emit_self()->hot.nest->dispatch, 0);
+}
+
+static int take_three(void *object, void *context, void *more)
+{
+	return object == &places[1] && context == &places[2] && more == &places[3];
+}
+
+static void a_callback_may_take_three_arguments(void)
+{
+	struct unweave_call call_of_three = {.go = (unweave_go)(void (*)(void))take_three,
+					     .object = (void *)&places[1],
+					     .context = (void *)&places[2],
+					     .more = (void *)&places[3],
+					     .code = &places[22]};
+
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			collect_begin(0);
+		if (i == 2)
+			begin_samples();
+		call_of_three.task = unweave_callback_arm(kind_read, &places[22], &places[0], 0);
+		CHECK_EQ(unweave_callback_call(&call_of_three), 1);
+		unweave_stop();
+	}
+}
+
+static int fork_inside(struct unweave_link *none, void *context)
+{
+	(void)none;
+	*(pid_t *)context = fork();
+	return 0;
+}
+
+/* The run goes on in both processes, and the child has neither its arena nor its nest. */
+static void at_samples_a_callback_may_fork(void)
+{
+	struct plan plan = {0};
+	int status = -1;
+	uint64_t task;
+	pid_t pid;
+
+	begin_samples();
+	emit_refresh();
+	task = unweave_callback_arm(kind_read, &places[23], &places[0], 0);
+	fflush(stdout);
+	unweave_callback_call(&(struct unweave_call){
+		.task = task, .go = fork_inside, .context = &pid, .code = &places[23]});
+	call(task, &plan, &places[23], UNWEAVE_CALL_ENDS);
+	CHECK_EQ(plan.current, pid ? task : 0);
+	if (pid == 0)
+		_exit(check_failed != 0);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK_EQ(status, 0);
+	unweave_stop();
+	CHECK_EQ(emit_self()->hot.nest->dispatch, 0);
+}
+
 static void a_light_one_is_a_task_once_events_are_recorded(void)
 {
 	struct plan plan = {0};
@@ -395,10 +491,10 @@ static void *race(void *own)
 
 	pthread_barrier_wait(&start);
 	for (uintptr_t i = 0; i < RACED; i++) {
-		const struct cause_key key = {kind_write, (void *)(i * 16 + 0x1000), &places[30],
-					      0};
+		const struct unweave_priv_way way = {kind_write, (void *)(i * 16 + 0x1000),
+						     &places[30], 0};
 
-		sites[i] = cause_find(&key)->is->site.id;
+		sites[i] = cause_find(&way)->is->site.id;
 	}
 	return NULL;
 }
@@ -426,9 +522,9 @@ static void fill_the_table_of_causes(void)
 
 	CHECK(emit_birth());
 	for (uintptr_t i = 0; i < 2 * CAUSES_MAX; i++) {
-		const struct cause_key key = {kind_write, (void *)(i * 16 + 0x100000), &places[31],
-					      0};
-		const struct cause *cause = cause_find(&key);
+		const struct unweave_priv_way way = {kind_write, (void *)(i * 16 + 0x100000),
+						     &places[31], 0};
+		const struct cause *cause = cause_find(&way);
 
 		CHECK(cause);
 		site = cause->is->site.id;
@@ -453,10 +549,10 @@ static void a_chain_that_is_too_deep_says_so(void)
 	const struct cause *cause = NULL;
 
 	for (uintptr_t i = 0; i < 200; i++) {
-		const struct cause_key key = {kind_write, (void *)(i * 16 + 0x8000000), &places[32],
-					      cause_how(under, 0)};
+		const struct unweave_priv_way way = {kind_write, (void *)(i * 16 + 0x8000000),
+						     &places[32], cause_how(under, 0)};
 
-		cause = cause_find(&key)->is;
+		cause = cause_find(&way)->is;
 		under = cause->site.id;
 		if (site_in_arena(under).flags & UNWEAVE_SITE_CUT)
 			deepest = deepest ? deepest : (uint32_t)i;
@@ -502,6 +598,9 @@ int main(void)
 	RUN(an_end_without_a_stamp_has_the_time_of_what_follows);
 	RUN(a_loop_waits_and_wakes);
 	RUN(at_samples_a_callback_takes_no_slot);
+	RUN(at_samples_one_call_may_be_inside_of_another);
+	RUN(a_callback_may_take_three_arguments);
+	RUN(at_samples_a_callback_may_fork);
 	RUN(a_light_one_is_a_task_once_events_are_recorded);
 	RUN(a_session_may_end_and_begin_inside_of_a_call);
 	RUN(threads_that_meet_find_the_same_cause);
