@@ -196,12 +196,7 @@ static void test_repeating(struct looped *looped)
 /* While the loop is held up, two others are due. */
 #define HELD_UP_MS 30u
 
-static void holds_up(uv_timer_t *timer)
-{
-	ONCE(timer, 0);
-	uv_sleep(HELD_UP_MS);
-	ONCE_DONE;
-}
+static uv_timer_t late_once, late_repeating;
 
 static void rang_late(uv_timer_t *timer)
 {
@@ -219,24 +214,31 @@ static void repeats_late(uv_timer_t *timer)
 	FIRES_DONE;
 }
 
+/* They are started here, so that however slow the machine is, they are due after this began. */
+static void holds_up(uv_timer_t *timer)
+{
+	ONCE(timer, 0);
+	ARM(&late_once, "timer", rang_late);
+	uv_timer_start(&late_once, rang_late, 5, 0);
+	ARM(&late_repeating, "timer", repeats_late);
+	uv_timer_start(&late_repeating, repeats_late, 5, 1000);
+	uv_sleep(HELD_UP_MS);
+	ONCE_DONE;
+}
+
 static void test_late(struct looped *looped)
 {
-	uv_timer_t first, once, repeating;
+	uv_timer_t first;
 
 	uv_timer_init(&looped->loop, &first);
-	uv_timer_init(&looped->loop, &once);
-	uv_timer_init(&looped->loop, &repeating);
-	uv_update_time(&looped->loop);
+	uv_timer_init(&looped->loop, &late_once);
+	uv_timer_init(&looped->loop, &late_repeating);
 	ARM(&first, "timer", holds_up);
 	uv_timer_start(&first, holds_up, 1, 0);
-	ARM(&once, "timer", rang_late);
-	uv_timer_start(&once, rang_late, 5, 0);
-	ARM(&repeating, "timer", repeats_late);
-	uv_timer_start(&repeating, repeats_late, 5, 1000);
 	loop_run(looped);
 	close_handle(&first);
-	close_handle(&once);
-	close_handle(&repeating);
+	close_handle(&late_once);
+	close_handle(&late_repeating);
 	loop_run(looped);
 }
 
