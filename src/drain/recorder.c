@@ -8,6 +8,7 @@
 
 #include "arena/clock.h"
 #include "drain/catalogue.h"
+#include "drain/waits.h"
 #include "trace/encoder.h"
 #include "trace/meta.h"
 #include "util/cleanup.h"
@@ -47,6 +48,7 @@ struct recorder {
 	uint64_t ticks_per_s;
 	struct meta_session session;
 	struct catalogue catalogue;
+	struct buffer waits;     /* what tasks waited for when the session ended: a payload */
 	uint64_t repeated_ns;    /* CLOCK_MONOTONIC_RAW of the last telling */
 	uint64_t repeated_bytes; /* of the file then */
 	uint64_t busy;           /* records that the last pass found */
@@ -54,6 +56,7 @@ struct recorder {
 	uint64_t unwritten;
 	uint64_t final_bytes;
 	struct flight_totals kept; /* at the end */
+	bool alive;                /* the program was, when the session began */
 	bool left;                 /* the session is over */
 	bool stopped;
 	struct drain_totals final; /* once it is */
@@ -382,6 +385,7 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 	recorder->thread = options->thread;
 	recorder->listener_data = options->listener_data;
 	recorder->clock = attachment->clock;
+	recorder->alive = attachment->own || attach_is_alive(attachment);
 	recorder->start = clock_measure(recorder->clock);
 	recorder->ticks_per_s = clock_rate(recorder->clock);
 	if (!recorder->ticks_per_s)
@@ -426,6 +430,7 @@ struct recorder *recorder_free(struct recorder *recorder)
 	drain_free(recorder->drain);
 	writer_free(recorder->writer);
 	catalogue_fini(&recorder->catalogue);
+	buffer_fini(&recorder->waits);
 	free(recorder);
 	return NULL;
 }
@@ -508,8 +513,26 @@ void recorder_set_keywords(struct recorder *recorder, uint64_t keywords)
 		put_session(recorder);
 }
 
+/* Of this moment, while the table is what the events made it. */
+static void collect_waits(struct recorder *recorder)
+{
+	buffer_fini(&recorder->waits);
+	recorder->waits = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	/* Else nobody knows for how long they have. */
+	if (recorder->alive)
+		waits_collect(&recorder->attachment->table, &recorder->waits);
+}
+
+/* Not worth the room, where that is short, in which the end is to be told. */
+static void put_waits(struct recorder *recorder)
+{
+	if (recorder->waits.length && !recorder->error)
+		put_meta(recorder, BLOCK_WAITS, &recorder->waits);
+}
+
 int recorder_leave(struct recorder *recorder)
 {
+	collect_waits(recorder);
 	recorder->left = true;
 	return drain_stop(recorder->drain);
 }
@@ -539,8 +562,10 @@ int recorder_snapshot(struct recorder *recorder, const char *path, struct diag *
 {
 	struct drain_totals totals = drain_totals(recorder->drain);
 
+	collect_waits(recorder);
 	drain_each(recorder->drain, snapshot_stream, recorder);
 	repeat_meta(recorder);
+	put_waits(recorder);
 	put_end(recorder, &totals);
 	return writer_save(recorder->writer, path, diag);
 }
@@ -558,6 +583,7 @@ int recorder_stop(struct recorder *recorder)
 			put_clock(recorder);
 		put_threads(recorder, false);
 		put_sites(recorder, false);
+		put_waits(recorder);
 		put_end(recorder, &totals);
 		recorder->kept = writer_kept(recorder->writer);
 		recorder->final_bytes = writer_file_bytes(recorder->writer);

@@ -44,6 +44,7 @@ void catalog_fini(struct catalog *catalog)
 		site_free(&catalog->sites[i]);
 	free(catalog->threads);
 	free(catalog->sites);
+	free((void *)catalog->waits.at);
 	free(catalog->adapters);
 	free(catalog->adapter_texts);
 	free(catalog->ends);
@@ -321,6 +322,43 @@ static int note_adapter(struct catalog *catalog, const struct reader_site *site)
 		catalog->adapters[catalog->adapter_count++] =
 			(struct reader_adapter){.name = site->name, .why = ""};
 	catalog->adapters[i].version = version;
+	return 0;
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const struct meta_wait *x = a, *y = b;
+
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+int catalog_read_waits(struct catalog *catalog, struct wire *from, uint64_t ticks)
+{
+	uint64_t monotonic = wire_varint(from), left_out = wire_varint(from);
+	uint64_t count = wire_varint(from);
+	struct meta_wait *waits;
+
+	/* One takes three bytes at least. */
+	if (from->bad || count > (uint64_t)(from->end - from->at) / 3)
+		return -EBADMSG;
+	waits = reallocarray(NULL, count ? count : 1, sizeof(*waits));
+	if (!waits)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < count; i++)
+		meta_wait_decode(from, &waits[i]);
+	if (from->bad) {
+		free(waits);
+		return -EBADMSG;
+	}
+	qsort(waits, count, sizeof(*waits), by_task);
+	free((void *)catalog->waits.at);
+	catalog->waits = (struct reader_waits){
+		.at = waits,
+		.count = (uint32_t)count,
+		.left_out = left_out,
+		.monotonic = monotonic,
+		.time = ticks,
+	};
 	return 0;
 }
 

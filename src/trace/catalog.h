@@ -31,6 +31,8 @@ struct catalog {
 	uint32_t adapter_count;
 	char *adapter_texts;
 
+	struct reader_waits waits; /* of the last WAITS block; `at` is owned, sorted by task */
+
 	struct meta_stream_end *ends; /* of the last END block */
 	uint64_t ends_left_out;       /* streams that it had no room for */
 	uint32_t end_count;
@@ -46,6 +48,7 @@ int catalog_read_session(struct catalog *catalog, struct wire *from);
 int catalog_read_threads(struct catalog *catalog, struct wire *from);
 int catalog_read_sites(struct catalog *catalog, struct wire *from);
 int catalog_read_adapters(struct catalog *catalog, struct wire *from);
+int catalog_read_waits(struct catalog *catalog, struct wire *from, uint64_t ticks);
 int catalog_read_end(struct catalog *catalog, struct wire *from);
 
 /* A thread that has events; unnamed until a THREADS block names it. -ENOMEM. */

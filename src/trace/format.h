@@ -29,6 +29,7 @@ enum block_kind {
 	BLOCK_MODULES,
 	BLOCK_SYMBOLS,
 	BLOCK_ADAPTERS,
+	BLOCK_WAITS,
 };
 
 enum block_codec { BLOCK_PLAIN, BLOCK_ZSTD };

@@ -151,6 +151,21 @@ void meta_adapter_decode(struct wire *from, struct meta_adapter *ret)
 	ret->why = get_text(from);
 }
 
+int meta_wait_encode(struct buffer *to, const struct meta_wait *wait)
+{
+	buffer_put_varint(to, wait->task);
+	buffer_put_varint(to, wait->kind);
+	buffer_put_varint(to, wait->on);
+	return result(to);
+}
+
+void meta_wait_decode(struct wire *from, struct meta_wait *ret)
+{
+	ret->task = wire_varint(from);
+	ret->kind = wire_varint(from);
+	ret->on = wire_varint(from);
+}
+
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end)
 {
 	buffer_put_varint(to, end->thread);

@@ -68,6 +68,15 @@ struct meta_adapter {
 
 enum meta_fate { META_FATE_LOADED = 1, META_FATE_IMPOSSIBLE, META_FATE_FORBIDDEN };
 
+/* One of a WAITS block: what a task waited for when the recording ended. */
+struct meta_wait {
+	uint64_t task;
+	uint64_t kind; /* enum unweave_wait */
+	uint64_t on;   /* which one */
+};
+
+#define META_WAIT_BYTES 30u /* at most */
+
 /* END: one per stream, then the losses that belong to no stream. */
 struct meta_stream_end {
 	uint64_t thread;
@@ -88,6 +97,7 @@ int meta_site_encode(struct buffer *to, const struct meta_site *site);
 int meta_text_encode(struct buffer *to, struct meta_text text);
 int meta_callback_encode(struct buffer *to, const struct meta_site *site);
 int meta_adapter_encode(struct buffer *to, const struct meta_adapter *adapter);
+int meta_wait_encode(struct buffer *to, const struct meta_wait *wait);
 int meta_stream_end_encode(struct buffer *to, const struct meta_stream_end *end);
 int meta_loss_encode(struct buffer *to, const struct meta_loss *loss);
 
@@ -99,6 +109,7 @@ void meta_site_decode(struct wire *from, struct meta_site *ret);
 void meta_text_decode(struct wire *from, struct meta_text *ret);
 void meta_callback_decode(struct wire *from, struct meta_site *ret);
 void meta_adapter_decode(struct wire *from, struct meta_adapter *ret);
+void meta_wait_decode(struct wire *from, struct meta_wait *ret);
 void meta_stream_end_decode(struct wire *from, struct meta_stream_end *ret);
 void meta_loss_decode(struct wire *from, struct meta_loss *ret);
 

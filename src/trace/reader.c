@@ -112,9 +112,9 @@ static int read_clock(struct reader *reader, struct wire *from)
 	return from->bad ? -EBADMSG : timeline_add(&reader->timeline, &clock);
 }
 
-static int read_metadata(struct reader *reader, uint8_t kind, struct wire *from)
+static int read_metadata(struct reader *reader, const struct block *block, struct wire *from)
 {
-	switch (kind) {
+	switch (block->kind) {
 	case BLOCK_SESSION:
 		return catalog_read_session(&reader->catalog, from);
 	case BLOCK_CLOCK:
@@ -125,6 +125,8 @@ static int read_metadata(struct reader *reader, uint8_t kind, struct wire *from)
 		return catalog_read_sites(&reader->catalog, from);
 	case BLOCK_ADAPTERS:
 		return catalog_read_adapters(&reader->catalog, from);
+	case BLOCK_WAITS:
+		return catalog_read_waits(&reader->catalog, from, block->first);
 	case BLOCK_SAMPLER:
 		return sampled_read_sampler(&reader->sampled, from);
 	case BLOCK_MODULES:
@@ -148,7 +150,7 @@ static int note_metadata(struct reader *reader, const struct block *block, uint6
 	if (r < 0)
 		return r == -EBADMSG ? 0 : r;
 	wire = wire_of(payload, block->raw);
-	r = read_metadata(reader, block->kind, &wire);
+	r = read_metadata(reader, block, &wire);
 	if (r == 0 && block->kind == BLOCK_END)
 		reader->source.end_offset = offset;
 	if (r != -EBADMSG)
@@ -185,7 +187,7 @@ static int scan(struct reader *reader, struct diag *diag)
 			r = note_events(reader, &block, offset);
 		else if (block.kind == BLOCK_SAMPLES)
 			r = note_samples(reader, &block, offset);
-		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_ADAPTERS)
+		else if (block.kind >= BLOCK_SESSION && block.kind <= BLOCK_WAITS)
 			r = note_metadata(reader, &block, offset, payload, diag);
 		if (r < 0)
 			return r;
@@ -231,6 +233,9 @@ static void summarise(struct reader *reader)
 		summary->first = timeline_ns(&reader->timeline, summary->first);
 		summary->last = timeline_ns(&reader->timeline, reader->last);
 	}
+	if (reader->catalog.waits.time)
+		reader->catalog.waits.time =
+			timeline_ns(&reader->timeline, reader->catalog.waits.time);
 	summary->realtime = timeline_realtime(&reader->timeline, summary->first);
 	if (!summary->realtime)
 		summary->realtime = summary->session.realtime;
@@ -316,6 +321,11 @@ const struct reader_thread *reader_thread_at(const struct reader *reader, uint32
 const struct reader_adapter *reader_adapter_at(const struct reader *reader, uint32_t index)
 {
 	return index < reader->catalog.adapter_count ? &reader->catalog.adapters[index] : NULL;
+}
+
+const struct reader_waits *reader_waits(const struct reader *reader)
+{
+	return &reader->catalog.waits;
 }
 
 uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss cause)

@@ -59,6 +59,15 @@ struct reader_adapter {
 	const char *why;     /* "" unless it could not be */
 };
 
+/* What tasks waited for when the recording ended: a task, a lock or a moment. */
+struct reader_waits {
+	const struct meta_wait *at; /* sorted by task */
+	uint32_t count;
+	uint64_t left_out;  /* tasks that there was no room for */
+	uint64_t monotonic; /* CLOCK_MONOTONIC then, ns */
+	uint64_t time;      /* the same on the clock of the trace; 0: it does not say */
+};
+
 /* What is known without decoding an event. Owned by the reader. */
 struct reader_summary {
 	uint64_t file_bytes;
@@ -94,6 +103,9 @@ const struct reader_thread *reader_thread_at(const struct reader *reader, uint32
 
 /* Adapters by index; NULL past the last one. */
 const struct reader_adapter *reader_adapter_at(const struct reader *reader, uint32_t index);
+
+/* None, in a trace that does not say. */
+const struct reader_waits *reader_waits(const struct reader *reader);
 
 /* Losses that belong to no thread, by cause; from the END block. */
 uint64_t reader_lost_outside(const struct reader *reader, enum unweave_loss cause);

@@ -59,6 +59,7 @@ static void the_others_come_back(void)
 				 .file = TEXT("server.c")};
 	struct meta_stream_end end = {.thread = 1, .aside = 1, .number = 1 << 20};
 	struct meta_loss loss = {.cause = 4, .events = 300};
+	struct meta_wait wait = {.task = UINT64_MAX, .kind = 2, .on = UINT64_MAX - 1};
 	struct wire wire;
 
 	CHECK_EQ(meta_clock_encode(&buffer, &clock), 0);
@@ -66,6 +67,7 @@ static void the_others_come_back(void)
 	CHECK_EQ(meta_site_encode(&buffer, &site), 0);
 	CHECK_EQ(meta_stream_end_encode(&buffer, &end), 0);
 	CHECK_EQ(meta_loss_encode(&buffer, &loss), 0);
+	CHECK_EQ(meta_wait_encode(&buffer, &wait), 0);
 
 	memset(&clock, 0, sizeof(clock));
 	memset(&thread, 0, sizeof(thread));
@@ -78,7 +80,10 @@ static void the_others_come_back(void)
 	meta_site_decode(&wire, &site);
 	meta_stream_end_decode(&wire, &end);
 	meta_loss_decode(&wire, &loss);
+	memset(&wait, 0, sizeof(wait));
+	meta_wait_decode(&wire, &wait);
 	CHECK(!wire.bad && wire.at == wire.end);
+	CHECK(wait.task == UINT64_MAX && wait.kind == 2 && wait.on == UINT64_MAX - 1);
 	CHECK(clock.ticks == 5 && clock.raw == UINT64_MAX && clock.realtime == 7);
 	CHECK(thread.thread == 1 && thread.tid == 99 && thread.ended == 1);
 	CHECK(text_is(thread.name, "worker"));
