@@ -229,6 +229,8 @@ static int end_idle(struct model *model, struct lane *lane, uint64_t end)
 {
 	uint64_t start = course_cut(model, lane->idle);
 
+	if (lane->depth && end > start)
+		lane->nest[lane->depth - 1].idle += end - start;
 	if (!model->sink->idle || !course_is_inside(model, lane->idle, end)) {
 		lane->idle = 0;
 		return 0;
@@ -294,6 +296,12 @@ static int on_event(struct model *model, struct lane *lane, const struct unweave
 	}
 }
 
+/* Whether a run does anything but wake its own task again, as far as events tell. */
+static void note_word(struct lane_run *run, const struct unweave_event *event)
+{
+	run->spoke |= event->kind != UNWEAVE_EVENT_WAKE || event->task != run->id;
+}
+
 int course_event(struct model *model, const struct course_step *step)
 {
 	const struct unweave_event *event = &step->event;
@@ -303,6 +311,8 @@ int course_event(struct model *model, const struct course_step *step)
 	if (__builtin_expect(!lane->seen || lane->idle || lane->resetting, 0))
 		r = settle_lane(model, lane, event);
 	model->hint = step->task;
+	if (lane->depth && event->kind != UNWEAVE_EVENT_SUSPEND)
+		note_word(&lane->nest[lane->depth - 1], event);
 	if (r == 0)
 		r = on_event(model, lane, event, step->stack);
 	model->hint = NULL;
@@ -347,6 +357,7 @@ int course_end(struct model *model)
 {
 	uint64_t last = model->totals.last;
 
+	model->over = true;
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		struct lane *lane = &model->lanes[i];
 		const struct reader_thread *thread = reader_thread(model->reader, lane->thread);

@@ -25,6 +25,7 @@ struct model {
 	uint64_t events_told; /* as progress */
 	uint64_t losses;      /* words of a loss so far */
 	uint64_t from, to;
+	bool over;        /* all events have been told */
 	bool runs_untold; /* at detail `samples`: that a task waits now says nothing of later */
 
 	struct live live;

@@ -183,7 +183,7 @@ void course_loop_begin(struct model *model, const struct lane *lane, struct lane
 		histogram_add(&figures->lag, now > ready ? now - ready : 0);
 }
 
-void course_loop_end(struct lane *lane, const struct model_run *run)
+bool course_loop_end(struct lane *lane, const struct model_run *run)
 {
 	struct lane_loop *loop = &lane->loops[lane->loop_count - 1];
 	struct model_iteration *now;
@@ -193,23 +193,24 @@ void course_loop_end(struct lane *lane, const struct model_run *run)
 	while (loop->depth > run->depth && loop > lane->loops)
 		loop--;
 	if (loop->depth != run->depth)
-		return;
+		return false;
 	loop->last = run->end;
 	figures = figures_of(loop);
 	if (!figures)
-		return;
+		return true;
 	figures->runs++;
 	figures->running += run->end - run->start;
 	now = &loop->now;
 	now->runs++;
 	now->after++;
 	if (now->task && run->end - run->start <= now->run_ns)
-		return;
+		return true;
 	now->after = 0;
 	now->task = run->task->id;
 	now->site = run->task->site;
 	now->stack = run->stack;
 	now->run_ns = run->end - run->start;
+	return true;
 }
 
 void course_forget_loops(struct lane *lane)

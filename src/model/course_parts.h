@@ -67,10 +67,13 @@ int course_idle(struct model *model, struct lane *lane, const struct unweave_eve
 int course_woke(struct model *model, struct lane *lane, const struct unweave_event *event);
 /* The innermost loop that the thread is in, which woke now at the latest; NULL: none is known. */
 struct lane_loop *course_loop(struct model *model, struct lane *lane, uint64_t now);
-/* A run begins in that loop; `ready` is 0 where it is not known. And, one is over in the lane. */
+/*
+ * A run begins in that loop; `ready` is 0 where it is not known. And, one is over in the lane:
+ * returns whether a loop ran it.
+ */
 void course_loop_begin(struct model *model, const struct lane *lane, struct lane_loop *loop,
 		       uint64_t ready, uint64_t now);
-void course_loop_end(struct lane *lane, const struct model_run *run);
+bool course_loop_end(struct lane *lane, const struct model_run *run);
 /* Events are missing: nobody knows what loops the thread is in. */
 void course_forget_loops(struct lane *lane);
 /* Nothing more is said of the loops that a thread is in; `idle`: it waits until then. */

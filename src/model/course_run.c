@@ -15,12 +15,14 @@ int course_end_run(struct model *model, struct lane *lane, struct lane_run *at, 
 		.start = course_cut(model, run.start),
 		.end = end < run.start ? run.start : end,
 		.inner = run.inner,
+		.idle = run.idle,
 		.cpu = run.cpu,
 		.asleep = run.asleep,
 		.samples = run.samples,
 		.hottest = run.hottest,
 		.begin_unknown = run.begin_unknown || run.start < model->from,
 		.end_unknown = end_unknown,
+		.open = model->over,
 	};
 	uint64_t length = told.end - told.start;
 
@@ -41,8 +43,10 @@ int course_end_run(struct model *model, struct lane *lane, struct lane_run *at, 
 	told.task = &task->told;
 	told.stack = task->told.stack;
 	told.last = task->ending;
+	told.empty = run.self_woken && !run.spoke && !told.last && told.stack == run.stack;
+	task->told.empty_runs += told.empty;
 	if (lane->loop_count)
-		course_loop_end(lane, &told);
+		told.in_loop = course_loop_end(lane, &told);
 	return model->sink->run ? model->sink->run(model->sink->data, &told) : 0;
 }
 
@@ -97,6 +101,7 @@ int course_begin_run(struct model *model, struct lane *lane, const struct unweav
 {
 	struct live_task *task = NULL;
 	struct lane_run *run;
+	bool self_woken;
 	uint32_t index = (uint32_t)(lane - model->lanes);
 	int r = course_task(model, event->task, event->time, &task);
 
@@ -106,6 +111,7 @@ int course_begin_run(struct model *model, struct lane *lane, const struct unweav
 	if (__builtin_expect(lane->loop_count || lane->due || (task && task->role), 0) &&
 	    !begin_unknown)
 		note_ready(model, lane, task, event->time);
+	self_woken = task && task->state == LIVE_WAITS && task->woken && task->waker == event->task;
 	if (r == 0 && task)
 		r = course_end_wait(model, task, event->time, false);
 	if (r < 0)
@@ -117,6 +123,7 @@ int course_begin_run(struct model *model, struct lane *lane, const struct unweav
 	run->task = task;
 	run->start = event->time;
 	run->begin_unknown = begin_unknown;
+	run->self_woken = self_woken;
 	if (task) {
 		task->state = LIVE_RUNS;
 		task->lane = index;
@@ -124,6 +131,7 @@ int course_begin_run(struct model *model, struct lane *lane, const struct unweav
 		task->woken_early = false;
 		if (stack)
 			task->told.stack = stack;
+		run->stack = task->told.stack;
 	}
 	return 0;
 }

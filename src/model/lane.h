@@ -11,12 +11,16 @@ struct lane_run {
 	struct live_task *task; /* NULL: unknown, or it goes on elsewhere already */
 	uint64_t start;
 	uint64_t inner;
+	uint64_t idle;
 	uint64_t cpu;
 	uint64_t asleep;
 	uint64_t lead; /* ns, of `hottest` */
 	uint32_t samples;
 	uint32_t hottest; /* by majority vote */
+	uint32_t stack;   /* its task's chain when it began */
 	bool begin_unknown;
+	bool self_woken; /* its task had woken itself */
+	bool spoke;      /* something was told in it: a task, a frame, a wake of another */
 };
 
 /* A loop that a thread is in. Those of one thread are inside of each other, by their depths. */

@@ -43,6 +43,7 @@ struct model_task {
 	uint32_t samples;
 
 	uint64_t self_wakes;
+	uint64_t empty_runs;            /* see `empty` of a run */
 	uint64_t parent;                /* 0: none, or unknown */
 	const char *label;              /* its name, or that of its site's tasks; "": unknown */
 	const struct reader_site *site; /* or NULL; of the reader */
@@ -59,15 +60,20 @@ struct model_run {
 	uint32_t thread;
 	uint32_t depth; /* runs around it on its thread */
 	uint64_t start, end;
-	uint64_t inner;     /* ns of it in runs inside of it */
-	uint64_t cpu;       /* ns, by samples */
-	uint64_t asleep;    /* ns in which its thread slept, by samples of the wall clock */
-	uint32_t samples;   /* on a CPU */
-	uint32_t stack;     /* chain at its end, or that it began with if `last`; 0: unknown */
-	uint32_t hottest;   /* logical stack of most of its samples' time, or of some; 0: none */
-	bool last;          /* its task ended with it */
+	uint64_t inner;   /* ns of it in runs inside of it */
+	uint64_t idle;    /* ns, not in those, in which its thread waited for something to do */
+	uint64_t cpu;     /* ns, by samples */
+	uint64_t asleep;  /* ns in which its thread slept, by samples of the wall clock */
+	uint32_t samples; /* on a CPU */
+	uint32_t stack;   /* chain at its end, or that it began with if `last`; 0: unknown */
+	uint32_t hottest; /* logical stack of most of its samples' time, or of some; 0: none */
+	bool last;        /* its task ended with it */
+	bool in_loop;     /* a loop ran it */
+	/* Its task had woken itself, and told nothing in it but that it does so again. */
+	bool empty;
 	bool begin_unknown; /* it began before the trace did, or in a loss */
 	bool end_unknown;   /* the trace, or what is known, ended first */
+	bool open;          /* the trace did: it still went on */
 };
 
 /*
