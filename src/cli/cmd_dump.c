@@ -186,7 +186,7 @@ static int set_number(struct filter_list *list, const struct options *options)
 
 static int set_time(uint64_t *to, const struct options *options)
 {
-	if (!filter_time(options->value, to))
+	if (!figures_time(options->value, to))
 		return options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
 	return 0;
 }

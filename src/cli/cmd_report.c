@@ -24,6 +24,7 @@ enum {
 	OPTION_FROM,
 	OPTION_TO,
 	OPTION_NO_FILES,
+	OPTION_WARN,
 	OPTION_JSON,
 	OPTION_CSV,
 };
@@ -40,6 +41,7 @@ struct plan {
 	bool top_set;
 	uint64_t from, to; /* ns after the beginning */
 	bool tasks, incomplete, wait, source, no_files, json, csv;
+	struct lint_limits limits;
 };
 
 static const struct {
@@ -126,6 +128,7 @@ static int read_trace(struct report *report, const struct plan *plan, struct dia
 		.tasks_most = is_list(plan->table) ? list_most(plan) : 0,
 		.order = order_of(plan),
 		.incomplete = plan->table == REPORT_INCOMPLETE,
+		.limits = plan->table == REPORT_SUMMARY ? &plan->limits : NULL,
 	};
 	int r;
 
@@ -265,9 +268,19 @@ static int report(const char *path, const struct plan *plan, struct diag *diag)
 
 static int set_time(const struct options *options, uint64_t *ret)
 {
-	return filter_time(options->value, ret)
+	return figures_time(options->value, ret)
 		       ? 0
 		       : options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
+}
+
+static int set_limits(struct plan *plan, const struct options *options)
+{
+	struct diag diag = {0};
+
+	if (lint_limits_set(&plan->limits, options->value, &diag) == 0)
+		return 0;
+	say_diag("report", &diag);
+	return EXIT_USAGE;
 }
 
 static int set(struct plan *plan, const struct options *options, int option)
@@ -302,6 +315,8 @@ static int set(struct plan *plan, const struct options *options, int option)
 	case OPTION_NO_FILES:
 		plan->no_files = true;
 		return 0;
+	case OPTION_WARN:
+		return set_limits(plan, options);
 	case OPTION_JSON:
 		plan->json = true;
 		return 0;
@@ -353,6 +368,7 @@ static int run(struct options *options)
 	struct diag diag = {0};
 	int option, r;
 
+	lint_limits_init(&plan.limits);
 	while ((option = options_next(options)) > 0) {
 		r = set(&plan, options, option);
 		if (r)
@@ -391,6 +407,7 @@ static const struct option_entry entries[] = {
 	{OPTION_FROM, 0, "from", "TIME", "from this time after the first event on"},
 	{OPTION_TO, 0, "to", "TIME", "up to this time"},
 	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
+	{OPTION_WARN, 0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never"},
 	{OPTION_JSON, 'j', "json", NULL, "as one JSON object"},
 	{OPTION_CSV, 0, "csv", NULL, "the table as CSV; times in ns"},
 	{0},

@@ -66,26 +66,6 @@ const char *filter_add_kinds(struct filter *filter, const char *words, char *ret
 	}
 }
 
-bool filter_time(const char *text, uint64_t *ret)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"min", 60e9}};
-	char *end;
-	double number;
-
-	if (text[0] != '.' && (text[0] < '0' || text[0] > '9'))
-		return false;
-	number = strtod(text, &end);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].name) == 0 && number * units[i].ns < 1e18) {
-			*ret = (uint64_t)(number * units[i].ns + 0.5);
-			return true;
-		}
-	return false;
-}
-
 bool filter_passes(const struct filter_list *list, uint64_t number)
 {
 	return !list->count || contains(list, number);

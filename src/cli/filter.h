@@ -32,9 +32,6 @@ int filter_add(struct filter_list *list, uint64_t number);
 /* Adds "wake,frame_resume"; returns the word that is no kind, or NULL. */
 const char *filter_add_kinds(struct filter *filter, const char *words, char *ret, size_t size);
 
-/* "1.5s", "20ms", "300us", "5ns"; no unit: seconds. False if it is none of these. */
-bool filter_time(const char *text, uint64_t *ret);
-
 /* Whether the number is among those that may pass. */
 bool filter_passes(const struct filter_list *list, uint64_t number);
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cli/say.h"
+#include "view/where.h"
 
 #define BAR_WIDTH 40u
+#define PAGE_WIDTH 80
 
 uint64_t report_since(const struct report *report, uint64_t time)
 {
@@ -16,53 +18,16 @@ uint64_t report_since(const struct report *report, uint64_t time)
 	return time > first ? time - first : 0;
 }
 
-static bool is_library(const char *module)
-{
-	return module && (strstr(module, ".so") || module[0] == '[');
-}
-
-/* The innermost function around `stack` that is of another module. */
-static const struct symbol_frame *caller_of(const struct report *report, const struct tree *tree,
-					    uint32_t stack)
-{
-	const char *module = symbols_find(report->symbols, tree_at(tree, stack)->address)->module;
-
-	if (!is_library(module))
-		return NULL;
-	while ((stack = tree_at(tree, stack)->parent) &&
-	       tree_at(tree, stack)->kind != SPLICE_OMITTED) {
-		const struct symbol *symbol =
-			symbols_find(report->symbols, tree_at(tree, stack)->address);
-
-		if (symbol->module && strcmp(symbol->module, module) != 0)
-			return symbol->frames[0].function ? symbol->frames : NULL;
-	}
-	return NULL;
-}
-
 struct report_where report_where(const struct report *report, uint32_t stack)
 {
-	const struct tree *tree = profile_tree(report->survey->profile);
-	struct report_where where = {0};
-	const struct symbol *symbol;
+	struct profile *profile = report->survey->profile;
+	struct where found = where_find(report->symbols, profile_tree(profile), stack);
+	struct report_where where = {found.function, found.file, found.line, found.caller, NULL};
+	uint32_t node = where.function || !stack ? 0 : profile_stack(profile, stack);
 
-	if (!stack || tree_at(tree, stack)->kind == SPLICE_OMITTED)
-		return where;
-	symbol = symbols_find(report->symbols, tree_at(tree, stack)->address);
-	where.function = symbol->frames[0].function;
-	where.file = symbol->frames[0].file;
-	where.line = symbol->frames[0].line;
-	where.caller = caller_of(report, tree, stack);
-	if (!where.function) {
-		uint32_t node = profile_stack(report->survey->profile, stack);
-
-		/* What it is called where it has no name: module+offset. */
-		if (node)
-			where.function =
-				profile_name(report->survey->profile,
-					     profile_at(report->survey->profile, node)->name)
-					->function;
-	}
+	/* What it is called where it has no name: module+offset. */
+	if (node)
+		where.function = profile_name(profile, profile_at(profile, node)->name)->function;
 	return where;
 }
 
@@ -192,6 +157,43 @@ void report_json_histogram(const struct survey *survey, struct json *json)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+}
+
+/* Goes on at column `width`, and on further lines at `indent`. */
+static void print_wrapped(FILE *to, int width, int indent, const char *text)
+{
+	char word[512];
+
+	while (*(text += strspn(text, " \n"))) {
+		size_t length = strcspn(text, " \n");
+
+		if (length >= sizeof(word))
+			length = sizeof(word) - 1;
+		memcpy(word, text, length);
+		word[length] = '\0';
+		text += length;
+		if (width > indent && width + 1 + say_width(word) > PAGE_WIDTH) {
+			fprintf(to, "\n%*s", indent, "");
+			width = indent;
+		} else if (width > indent) {
+			fputc(' ', to);
+			width++;
+		}
+		width += say_text(to, word);
+	}
+	fputc('\n', to);
+}
+
+void report_print_sentence(FILE *to, const char *text)
+{
+	fprintf(to, "  - ");
+	print_wrapped(to, 4, 4, text);
+}
+
+void report_print_words(FILE *to, int indent, const char *text)
+{
+	fprintf(to, "%*s", indent, "");
+	print_wrapped(to, indent, indent, text);
 }
 
 const char *report_driver(uint64_t driver)

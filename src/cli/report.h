@@ -72,6 +72,10 @@ void report_print_loops(const struct report *report, FILE *to);
 int report_print_summary(const struct report *report, FILE *to);
 int report_json_summary(const struct report *report, struct json *json);
 
+/* A sentence with a dash before it, and words alone, wrapped at spaces. */
+void report_print_sentence(FILE *to, const char *text);
+void report_print_words(FILE *to, int indent, const char *text);
+
 /* How samples were taken, in a few words. */
 const char *report_driver(uint64_t driver);
 

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/report_warnings.h"
 #include "cli/say.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LONG_RUN (50 * NS_PER_MS) /* users notice */
 #define MANY 100u                 /* samples from which shares mean something */
-#define PAGE_WIDTH 80
-#define LOOPS_TOLD 4u /* that something kept */
+#define LOOPS_TOLD 4u             /* that something kept */
 
 /* Sentences, each with a word for programs. */
 struct findings {
@@ -389,10 +389,11 @@ static int find_all(struct findings *findings, const struct report *report)
 	find_stuck(findings, report);
 	/* Of loops it is known who had to wait, and for what. */
 	busy = find_busy_loops(findings, report, &longest_told);
-	if (!longest_told)
+	if (!longest_told && !warnings_have(report, LINT_RUN) &&
+	    !warnings_have(report, LINT_ENDLESS))
 		find_long_run(findings, report);
 	find_sleep(findings, report);
-	if (!busy)
+	if (!busy && !warnings_have(report, LINT_QUEUE))
 		find_queues(findings, report);
 	find_wait(findings, report);
 	find_ends(findings, report);
@@ -409,28 +410,13 @@ static void findings_fini(struct findings *findings)
 		free(findings->at[--findings->count].text);
 }
 
-/* A sentence with a dash before it, wrapped at spaces. */
-static void print_sentence(FILE *to, char *text)
-{
-	int width = fprintf(to, "  -");
-	char *rest = NULL;
-
-	for (char *word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
-		if (width + 1 + say_width(word) > PAGE_WIDTH)
-			width = fprintf(to, "\n   ") - 1;
-		fputc(' ', to);
-		width += 1 + say_text(to, word);
-	}
-	fputc('\n', to);
-}
-
 int findings_print(const struct report *report, FILE *to)
 {
 	struct findings findings = {0};
 	int r = find_all(&findings, report);
 
 	for (unsigned i = 0; i < findings.count; i++)
-		print_sentence(to, findings.at[i].text);
+		report_print_sentence(to, findings.at[i].text);
 	if (r == 0 && !findings.count)
 		fprintf(to, "  - Nothing stands out.\n");
 	findings_fini(&findings);

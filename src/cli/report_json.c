@@ -5,6 +5,7 @@
 #include "cli/adapted.h"
 #include "cli/report.h"
 #include "cli/report_findings.h"
+#include "cli/report_warnings.h"
 
 #define ROWS 20u
 
@@ -100,7 +101,9 @@ int report_json_summary(const struct report *report, struct json *json)
 	adapted_json(report->reader, json);
 	put_totals(report, json);
 	put_samples(report, json);
-	r = findings_json(report, "findings", json);
+	r = warnings_json(report, "warnings", json);
+	if (r == 0)
+		r = findings_json(report, "findings", json);
 	if (r == 0)
 		r = put_table(report, REPORT_STACKS, "stacks", json);
 	if (r == 0)

@@ -10,6 +10,7 @@
 #include "cli/adapted.h"
 #include "cli/report.h"
 #include "cli/report_findings.h"
+#include "cli/report_warnings.h"
 #include "cli/say.h"
 #include "cli/source.h"
 
@@ -276,8 +277,10 @@ int report_print_summary(const struct report *report, FILE *to)
 	report_print_loops(report, to);
 	print_cpu(report, to);
 	print_lost(report, to);
+	r = warnings_print(report, to);
 	fprintf(to, "\nFindings\n");
-	r = findings_print(report, to);
+	if (r == 0)
+		r = findings_print(report, to);
 	if (r == 0)
 		r = print_hottest(report, to);
 	print_waits(report, to);

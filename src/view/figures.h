@@ -28,4 +28,7 @@ struct say_number say_percent(uint64_t part, uint64_t whole);
 /* Whether the terminal, by the environment, shows UTF-8. */
 bool say_utf8(void);
 
+/* "1.5s", "20ms", "300us", "5ns"; no unit: seconds. False if it is none of these. */
+bool figures_time(const char *text, uint64_t *ret);
+
 #endif /* VIEW_FIGURES_H */

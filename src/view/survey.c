@@ -85,8 +85,9 @@ static struct survey_thread *sampled_thread(struct survey *survey,
 static int on_created(void *data, struct model_task *task)
 {
 	struct survey *survey = data;
+	int r = survey->options.limits ? lints_created(&survey->lints, task) : 0;
 
-	return activities_created(&survey->activities, survey->model, task);
+	return r < 0 ? r : activities_created(&survey->activities, survey->model, task);
 }
 
 static uint64_t length_of(const struct survey_run *run)
@@ -161,6 +162,8 @@ static int on_run(void *data, const struct model_run *run)
 		thread->tasks += activities_first_on(run->task, index);
 	survey->run_counts[bucket_of(length)]++;
 	survey->run_ns[bucket_of(length)] += length;
+	if (survey->options.limits && lints_run(&survey->lints, run) < 0)
+		return -ENOMEM;
 	return keep_run(survey, run);
 }
 
@@ -202,7 +205,7 @@ static int on_wait(void *data, const struct model_wait *wait)
 		    strcmp(wait->task->site->kind, "timer") != 0)
 			at->stuck += length >= (totals->last - totals->first) / 2;
 	}
-	return 0;
+	return survey->options.limits ? lints_wait(&survey->lints, wait) : 0;
 }
 
 /* NULL: no memory. */
@@ -254,6 +257,7 @@ static int on_idle(void *data, uint32_t number, uint64_t start, uint64_t end)
 	if (!thread)
 		return -ENOMEM;
 	thread->idle += end - start;
+	lints_idle(&((struct survey *)data)->lints, start);
 	return 0;
 }
 
@@ -334,6 +338,8 @@ static int on_task(void *data, struct model_task *task)
 	struct survey *survey = data;
 	int r = keep_task(survey, task);
 
+	if (r == 0 && survey->options.limits)
+		r = lints_task(&survey->lints, task);
 	survey->uncertain += task->uncertain;
 	survey->standing += stands(task);
 	survey->open += stands(task) && task->end == MODEL_INCOMPLETE;
@@ -423,6 +429,16 @@ static void merge_waits(struct survey *survey)
 	survey->wait_count = merged;
 }
 
+static int finish_lints(struct survey *survey)
+{
+	int r = survey->options.limits ? lints_finish(&survey->lints, !survey->totals->lost) : 0;
+
+	if (r == 0)
+		r = lints_locate(&survey->lints, profile_tree(survey->profile));
+	lints_join(&survey->lints);
+	return r;
+}
+
 static void put_in_order(struct survey *survey)
 {
 	merge_waits(survey);
@@ -433,12 +449,23 @@ static void put_in_order(struct survey *survey)
 		qsort(survey->tasks, survey->task_count, sizeof(*survey->tasks), by_key);
 }
 
+static int init_lints(struct survey *survey)
+{
+	const struct survey_options *options = &survey->options;
+	/* What tasks waited for is known of the end only. */
+	bool to_end = !options->to || options->to > reader_summary(options->reader)->last;
+
+	return options->limits ? lints_init(&survey->lints, options->limits,
+					    to_end ? options->reader : NULL, options->symbols)
+			       : 0;
+}
+
 static int init(struct survey *survey, const struct survey_options *options)
 {
 	survey->options = *options;
 	survey->runs = calloc(options->runs_most + 1, sizeof(*survey->runs));
 	survey->tasks = calloc(options->tasks_most + 1, sizeof(*survey->tasks));
-	if (!survey->runs || !survey->tasks ||
+	if (!survey->runs || !survey->tasks || init_lints(survey) < 0 ||
 	    activities_init(&survey->activities, options->symbols) < 0 ||
 	    loops_init(&survey->loops, options->symbols) < 0 || texts_new(&survey->texts) < 0 ||
 	    map_init(&survey->thread_index, UINT32_MAX) < 0 ||
@@ -484,6 +511,8 @@ int survey_new(struct survey **ret, const struct survey_options *options, struct
 		return r;
 	survey->totals = profile_totals(survey->profile);
 	put_in_order(survey);
+	if (finish_lints(survey) < 0)
+		return diag_set(diag, -ENOMEM, "out of memory");
 	*ret = take(survey);
 	return 0;
 }
@@ -495,6 +524,7 @@ struct survey *survey_free(struct survey *survey)
 	profile_free(survey->profile);
 	activities_fini(&survey->activities);
 	loops_fini(&survey->loops);
+	lints_fini(&survey->lints);
 	texts_free(survey->texts);
 	map_fini(&survey->thread_index);
 	map_fini(&survey->sleep_index);

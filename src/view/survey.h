@@ -8,6 +8,7 @@
 
 #include "util/map.h"
 #include "view/activities.h"
+#include "view/lints.h"
 #include "view/loops.h"
 #include "view/profile.h"
 #include "view/texts.h"
@@ -76,6 +77,7 @@ struct survey_options {
 	uint32_t tasks_most;     /* single tasks to keep; 0: none */
 	enum survey_order order; /* of these */
 	bool incomplete;         /* of these, only those that should have completed and did not */
+	const struct lint_limits *limits; /* of warnings; NULL: none are wanted */
 };
 
 struct survey {
@@ -91,6 +93,7 @@ struct survey {
 	struct survey_thread *threads; /* those of the trace, then those only sampled */
 	uint32_t thread_count;
 	struct loops loops;
+	struct lints lints;                  /* its warnings */
 	uint64_t run_counts[SURVEY_BUCKETS]; /* runs of 2^n up to 2^(n+1) ns; 0 ns: in the first */
 	uint64_t run_ns[SURVEY_BUCKETS];
 	uint64_t uncertain;          /* tasks */

@@ -78,6 +78,23 @@ static void put_loops(struct encoder *one, uint64_t time)
 	}
 }
 
+/* Those that do not end, in circles of two, but for one, which waits for one that did. */
+static void put_waits(uint64_t time)
+{
+	uint64_t count = (TASKS - 1) / 8;
+
+	buffer_put_varint(&maker.buffer, time);
+	buffer_put_varint(&maker.buffer, 0);
+	buffer_put_varint(&maker.buffer, 2 * count);
+	for (uint64_t task = 4; task < 4 + 8 * count; task += 4)
+		meta_wait_encode(&maker.buffer,
+				 &(struct meta_wait){
+					 .task = task,
+					 .kind = UNWEAVE_WAIT_TASK,
+					 .on = task == 4 ? 5 : (task & 4 ? task + 4 : task - 4)});
+	maker_block(&maker, BLOCK_WAITS, time);
+}
+
 /* Many tasks, chains and names, so that everything has to grow. */
 static void make_trace(void)
 {
@@ -130,21 +147,32 @@ static void make_trace(void)
 	maker_must(samples_writer_flush(writer));
 	samples_writer_free(writer);
 	maker_flush(&maker);
+	put_waits(time);
 	maker_end(&maker, 0);
 	maker_fini(&maker);
 }
 
 static int make_survey(struct diag *diag)
 {
-	struct survey_options options = {
-		.reader = reader, .symbols = symbols, .runs_most = 10, .tasks_most = 10};
+	struct lint_limits limits;
+	struct survey_options options = {.reader = reader,
+					 .symbols = symbols,
+					 .runs_most = 10,
+					 .tasks_most = 10,
+					 .limits = &limits};
 	struct survey *survey = NULL;
-	int r = survey_new(&survey, &options, diag);
+	int r;
+
+	lint_limits_init(&limits);
+	maker_must(lint_limits_set(&limits, "run=1ns,queue=0,deadlock=0,lost-wake=0", NULL));
+	r = survey_new(&survey, &options, diag);
 
 	if (r == 0) {
 		CHECK_EQ(survey->totals->tasks, TASKS - 2 + 2 * LOOPS);
 		CHECK_EQ(survey->loops.count, LOOPS);
 		CHECK_EQ(survey->totals->samples, TASKS - 2);
+		CHECK_EQ(survey->lints.at[0].kind, LINT_DEADLOCK);
+		CHECK(survey->lints.count > 50);
 	}
 	survey_free(survey);
 	return r;
