@@ -90,6 +90,7 @@ enum unweave_frame_kind {
  * it waits, in the source file of the function; 0: not known, or it runs.
  */
 #define UNWEAVE_STATE_LINE 0x40000000
+#define UNWEAVE_STATE_IS_LINE(state) ((state) >= UNWEAVE_STATE_LINE) /* others are less, or < 0 */
 
 struct unweave_event {
 	uint64_t time;                     /* ns, CLOCK_MONOTONIC_RAW */

@@ -91,7 +91,9 @@ void event_show_stack(FILE *to, const struct unweave_frame *frame, bool whole)
 			show_omission(to, frame);
 		else
 			fprintf(to, " %#" PRIx64, frame->address);
-		if (frame->state)
+		if (UNWEAVE_STATE_IS_LINE(frame->state))
+			fprintf(to, " line %" PRIu32, naming_line(frame->state));
+		else if (frame->state)
 			fprintf(to, ":%" PRId32, frame->state);
 	}
 }
@@ -285,7 +287,9 @@ void event_json_stack(struct json *json, const char *key, const struct unweave_f
 			json_null(json, "omitted");
 		else
 			json_address(json, "address", frame->address);
-		if (frame->state)
+		if (UNWEAVE_STATE_IS_LINE(frame->state))
+			json_number(json, "line", naming_line(frame->state));
+		else if (frame->state)
 			json_signed(json, "state", frame->state);
 		json_close(json, '}');
 	}

@@ -71,18 +71,17 @@ static int put_process(struct lines *lines)
 static void put_frame(struct json *json, struct symbols *symbols,
 		      const struct snapshot_frame *frame)
 {
-	const struct symbol *symbol = symbols_find(symbols, frame->address);
-	const struct symbol_frame *outer = &symbol->frames[symbol->count - 1];
+	struct symbol_frame outer = naming_chain_frame(symbols, frame->address, frame->state);
 	char name[TREE_LABEL_ROOM];
 
 	json_address(json, "address", frame->address);
 	naming_function(symbols, frame->address, name, sizeof(name));
 	json_text(json, "function", name);
-	if (outer->file) {
-		json_text(json, "file", outer->file);
-		json_number(json, "line", outer->line);
+	if (outer.file) {
+		json_text(json, "file", outer.file);
+		json_number(json, "line", outer.line);
 	}
-	if (frame->state)
+	if (frame->state && !UNWEAVE_STATE_IS_LINE(frame->state))
 		json_signed(json, "state", frame->state);
 }
 

@@ -78,8 +78,7 @@ static void show_state(const struct page *page, const struct snapshot_task *task
 /* Function, file, line and state; to be freed. NULL: no memory. */
 static char *describe(struct symbols *symbols, const struct snapshot_frame *frame)
 {
-	const struct symbol *symbol = symbols_find(symbols, frame->address);
-	const struct symbol_frame *outer = &symbol->frames[symbol->count - 1];
+	struct symbol_frame outer = naming_chain_frame(symbols, frame->address, frame->state);
 	char name[TREE_LABEL_ROOM];
 	char *text = NULL;
 	size_t bytes;
@@ -89,12 +88,12 @@ static char *describe(struct symbols *symbols, const struct snapshot_frame *fram
 		return NULL;
 	naming_function(symbols, frame->address, name, sizeof(name));
 	say_text(to, name);
-	if (outer->file) {
+	if (outer.file) {
 		fputs("  ", to);
-		say_text(to, outer->file);
-		fprintf(to, ":%" PRIu32, outer->line);
+		say_text(to, outer.file);
+		fprintf(to, ":%" PRIu32, outer.line);
 	}
-	if (frame->state)
+	if (frame->state && !UNWEAVE_STATE_IS_LINE(frame->state))
 		fprintf(to, "  state %" PRId32, frame->state);
 	fclose(to);
 	return text;

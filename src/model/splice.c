@@ -120,6 +120,26 @@ static bool is_adapted(const struct splice_work *work, const struct unweave_fram
 	return called && splice_is_adapter(work, called);
 }
 
+/*
+ * The coroutine that runs, which its library resumes in its own way. Control may have come
+ * there from others, which are still on the stack where the compiler made calls of that; so
+ * it is the innermost frame in its function. NULL: it is none, or is not there.
+ */
+static const struct unweave_frame *find_routine(const struct splice_work *work,
+						const struct unweave_frame *at,
+						const struct unweave_frame *anchor,
+						const struct sample_segment *segment)
+{
+	const struct unweave_frame *chain = segment->chain;
+
+	if (!work->options->same || !chain || chain->kind != UNWEAVE_FRAME_CODE ||
+	    !UNWEAVE_STATE_IS_LINE(chain->state))
+		return NULL;
+	while (at && at != anchor && !is_same(work, at, chain))
+		at = at->awaiter;
+	return at != anchor ? at : NULL;
+}
+
 /* The rootmost frame before `to` that is none of an adapter or the library; NULL: there is none. */
 static const struct unweave_frame *last_of_program(const struct splice_work *work,
 						   const struct unweave_frame *at,
@@ -139,6 +159,10 @@ static const struct unweave_frame *callee_of(const struct splice_work *work,
 					     const struct unweave_frame *anchor,
 					     const struct sample_segment *segment)
 {
+	const struct unweave_frame *routine = find_routine(work, at, anchor, segment);
+
+	if (routine)
+		return routine;
 	if (!is_adapted(work, at, anchor))
 		return frame_before(at, anchor);
 	if (work->options->same && segment->chain && segment->chain->kind == UNWEAVE_FRAME_CODE)

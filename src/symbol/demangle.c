@@ -43,16 +43,72 @@ static bool is_demangled(const char *symbol, struct text *text)
 	       text->length > 0;
 }
 
+/* Whether `text` is a word of a name, up to its end or the next dot. */
+static bool is_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return strncmp(text, word, length) == 0 && (!text[length] || text[length] == '.');
+}
+
+/* The number that ends right before `end`, which is not before `start`. */
+static size_t number_before(const char *start, const char *end)
+{
+	size_t number = 0, digit = 1;
+
+	for (; end > start && end[-1] >= '0' && end[-1] <= '9' && digit < 1000000; end--) {
+		number += digit * (size_t)(end[-1] - '0');
+		digit *= 10;
+	}
+	return number;
+}
+
+/*
+ * The function of which the symbol is a part that the compiler made, because it is a
+ * coroutine; NULL: it is not. clang adds .resume and the like. gcc names the type of its
+ * frame, which contains the whole symbol of the function, after its length.
+ */
+static const char *coroutine_of(const char *symbol, size_t *ret_length)
+{
+	const char *dot = strchr(symbol, '.');
+	const char *at;
+
+	if (!dot || !is_mangled(symbol))
+		return NULL;
+	if (is_word(dot, ".resume") || is_word(dot, ".destroy") || is_word(dot, ".cleanup")) {
+		*ret_length = (size_t)(dot - symbol);
+		return symbol;
+	}
+	if (!is_word(dot, ".Frame") ||
+	    !(is_word(dot + 6, ".actor") || is_word(dot + 6, ".destroy")))
+		return NULL;
+	for (at = symbol + 2; (at = strstr(at, "_Z")) && at < dot; at += 2) {
+		if (number_before(symbol, at) != (size_t)(dot + 6 - at))
+			continue;
+		*ret_length = (size_t)(dot - at);
+		return at;
+	}
+	return NULL;
+}
+
 size_t demangle(const char *symbol, char name[DEMANGLE_MOST])
 {
 	struct text text = {.bytes = name};
 	const char *version = symbol[0] ? strchr(symbol + 1, '@') : NULL;
 	char bare[DEMANGLE_MOST];
+	const char *coroutine;
+	size_t length;
 
 	/* In a library's table a name may have its version behind it: name@@VERSION. */
 	if (version && (size_t)(version - symbol) < sizeof(bare)) {
 		memcpy(bare, symbol, (size_t)(version - symbol));
 		bare[version - symbol] = '\0';
+		symbol = bare;
+	}
+	coroutine = coroutine_of(symbol, &length);
+	if (coroutine && length < sizeof(bare)) {
+		memmove(bare, coroutine, length);
+		bare[length] = '\0';
 		symbol = bare;
 	}
 	if (!is_demangled(symbol, &text)) {

@@ -144,11 +144,14 @@ uint32_t code_locate(struct code *code, const struct tree_node *node)
 	const uint32_t *known;
 	const struct symbol *symbol;
 	struct code_location location = {.address = node->address, .first = code->line_count};
-	uint32_t number;
+	uint32_t number, line = node->kind == SPLICE_AWAIT ? naming_line(node->state) : 0;
+	/* A coroutine is another place for each line that it waits in; no address has these bits.
+	 */
+	uint64_t key = node->address ^ (uint64_t)line << 48 ^ (uint64_t)(line >> 16) << 8;
 
 	if (node->kind == SPLICE_OMITTED)
 		return words(code, &code->omission, "[...]");
-	known = map_find(&code->by_address, node->address);
+	known = map_find(&code->by_address, key);
 	if (known)
 		return *known;
 
@@ -164,11 +167,11 @@ uint32_t code_locate(struct code *code, const struct tree_node *node)
 			naming_nameless(symbol, node->address, name, sizeof(name));
 		number = add_function(code, frame->function ? frame->function : name, frame->file,
 				      location.module);
-		if (add_line(code, number, frame->line) < 0)
+		if (add_line(code, number, line && i + 1 == symbol->count ? line : frame->line) < 0)
 			return 0;
 	}
 	number = add_location(code, &location);
-	if (number && map_put(&code->by_address, node->address, number) < 0)
+	if (number && map_put(&code->by_address, key, number) < 0)
 		return 0;
 	return number;
 }

@@ -2,7 +2,10 @@
 #include "view/frames.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/cleanup.h"
 #include "util/grow.h"
@@ -117,6 +120,19 @@ static uint32_t place_of(struct frames *frames, const struct symbol *symbol, uin
 	return name_of(frames, text, symbol->module ? symbol->module : "", "", 0, kind);
 }
 
+/* A coroutine that awaits: with the line where it does, which tells one co_await from another. */
+static uint32_t name_with_line(struct frames *frames, const struct symbol *symbol, uint32_t line,
+			       enum profile_kind kind)
+{
+	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
+	const char *file = strrchr(frame->file, '/');
+	char text[4096];
+
+	snprintf(text, sizeof(text), "%s %s:%" PRIu32, frame->function,
+		 file ? file + 1 : frame->file, line);
+	return name_of(frames, text, symbol->module ? symbol->module : "", frame->file, line, kind);
+}
+
 static uint32_t name_at(struct frames *frames, const struct symbol *symbol, uint32_t at,
 			uint64_t address, enum profile_kind kind)
 {
@@ -156,7 +172,7 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 	};
 	struct tree_node at = *tree_at(frames->tree, node);
 	const struct symbol *symbol = NULL;
-	uint32_t count = 1, used = 0;
+	uint32_t count = 1, used = 0, line = naming_line(at.state);
 
 	if (at.kind != SPLICE_OMITTED) {
 		symbol = symbols_find(frames->symbols, at.address);
@@ -164,6 +180,12 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 	}
 	if (reserve(frames, count) < 0)
 		return 0;
+	*ret = frames->found;
+	if (symbol && at.kind == SPLICE_AWAIT && line && symbol->frames[count - 1].function &&
+	    symbol->frames[count - 1].file) {
+		frames->found[0] = name_with_line(frames, symbol, line, PROFILE_AWAIT);
+		return frames->found[0] != UINT32_MAX;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t name =
 			symbol ? name_at(frames, symbol, count - 1 - i, at.address, kinds[at.kind])
@@ -176,7 +198,6 @@ uint32_t frames_of(struct frames *frames, uint32_t node, const uint32_t **ret)
 		    frames->names[name].function != frames->names[frames->found[used - 1]].function)
 			frames->found[used++] = name;
 	}
-	*ret = frames->found;
 	return used;
 }
 

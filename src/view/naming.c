@@ -106,6 +106,16 @@ void naming_function(struct symbols *symbols, uint64_t address, char *to, size_t
 		naming_nameless(symbol, address, to, room);
 }
 
+struct symbol_frame naming_chain_frame(struct symbols *symbols, uint64_t address, int32_t state)
+{
+	const struct symbol *symbol = symbols_find(symbols, address);
+	struct symbol_frame frame = symbol->frames[symbol->count - 1];
+
+	if (UNWEAVE_STATE_IS_LINE(state) && naming_line(state))
+		frame.line = naming_line(state);
+	return frame;
+}
+
 struct symbol_frame naming_origin(struct symbols *symbols, const struct reader_site *site)
 {
 	struct symbol_frame origin = {site->function, site->file, site->line};

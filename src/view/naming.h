@@ -5,6 +5,7 @@
 
 #include "symbol/symbol.h"
 #include "trace/reader.h"
+#include "unweave/event.h"
 #include "util/diag.h"
 
 /* `no_files`: only what the trace carries. -ENOMEM. */
@@ -30,6 +31,18 @@ void naming_function(struct symbols *symbols, uint64_t address, char *to, size_t
  * nobody knows that, the address itself; else only the address.
  */
 void naming_nameless(const struct symbol *symbol, uint64_t address, char *to, size_t room);
+
+/*
+ * What a frame of a chain is called: the function, its file, and the line where it waits if its
+ * state is one, else that of the address. A name that is not known is NULL.
+ */
+struct symbol_frame naming_chain_frame(struct symbols *symbols, uint64_t address, int32_t state);
+
+/* The line in the state of a coroutine; 0: it has none. */
+static inline uint32_t naming_line(int32_t state)
+{
+	return UNWEAVE_STATE_IS_LINE(state) ? (uint32_t)(state - UNWEAVE_STATE_LINE) : 0;
+}
 
 /* What is asked of tasks: that they complete, or nothing. */
 enum naming_role {
