@@ -26,6 +26,7 @@ extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_splice;
+extern const struct cmd cmd_top;
 extern const struct cmd cmd_tree;
 extern const struct cmd cmd_verify;
 

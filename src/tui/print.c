@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain text, for scripts and for those without a terminal. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tui/figure.h"
+#include "tui/frame.h"
+#include "tui/list.h"
+#include "tui/term.h"
+#include "tui/top.h"
+#include "tui/view.h"
+
+#define WIDTH 180      /* columns: enough for all of a list's */
+#define ROOM_AROUND 12 /* lines besides the rows of a list */
+#define PAGE_ROWS 200  /* of a view that is no list */
+
+/* A recording is ended before we are: these only say that it is time to. */
+enum { SIGNALS = 4 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+static struct sigaction actions_before[SIGNALS];
+static volatile sig_atomic_t stopped; /* which came; 0: none */
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = stop};
+
+	stopped = 0;
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &action, &actions_before[i]);
+}
+
+static void release_signals(void)
+{
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &actions_before[i], NULL);
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+				.tv_nsec = (long)(ns % 1000000000)};
+
+	nanosleep(&time, NULL);
+}
+
+/* Lets the program go on for a while, and makes the picture of then. */
+static int advance(struct top *top)
+{
+	uint64_t until = term_now() + top->options->delay;
+	int r = 0;
+
+	for (uint64_t now = term_now(); r >= 0 && !stopped && now < until; now = term_now()) {
+		uint64_t pause = watch_pause_ns(top->watch);
+
+		r = watch_pass(top->watch);
+		if (r < 0 || watch_totals(top->watch)->over)
+			break;
+		sleep_ns(pause < until - now ? pause : until - now);
+	}
+	return r < 0 ? r : top_refresh(top);
+}
+
+/* Draws a list on as many lines as it needs; returns the line after the last. */
+static int draw_table(struct top *top, const struct view *view, int y)
+{
+	struct list *list = &top->lists[top->view];
+	int r;
+
+	if (view->above)
+		y += view->above(top, y);
+	r = list_draw(top, view, list, y, (int)top->options->rows + 1);
+	if (r < 0)
+		return r;
+	y += 1 + (int)(list->shown ? list->shown : 1);
+	if (list->total > list->shown)
+		canvas_print(&top->canvas, y++, 0, STYLE_PLAIN, "... %s more",
+			     figure_count(list->total - list->shown).text);
+	return y;
+}
+
+static int rows_wanted(const struct top *top)
+{
+	return view_get(top->view)->columns ? (int)top->options->rows : PAGE_ROWS;
+}
+
+static int print(struct top *top, FILE *to)
+{
+	const struct view *view = view_get(top->view);
+	int r = canvas_resize(&top->canvas, WIDTH, ROOM_AROUND + rows_wanted(top));
+	int y;
+
+	if (r < 0)
+		return r;
+	y = frame_head(top, 0) + 1;
+	if (view->columns) {
+		y = draw_table(top, view, y);
+	} else {
+		view->draw(top, y, PAGE_ROWS);
+		y += PAGE_ROWS + top->overhang;
+	}
+	if (y < 0)
+		return y;
+	canvas_write(&top->canvas, y, to);
+	return fflush(to) == 0 ? 0 : -errno;
+}
+
+static int print_all(struct top *top, FILE *to)
+{
+	bool trace = watch_totals(top->watch)->source == WATCH_TRACE;
+	/* Figures per second need two pictures. */
+	int r = trace ? 0 : top_refresh(top);
+
+	for (uint64_t i = 0; r >= 0 && (!top->options->times || i < top->options->times); i++) {
+		if (i)
+			fputc('\n', to);
+		if (!trace)
+			r = advance(top);
+		if (stopped)
+			return stopped;
+		if (r >= 0)
+			r = print(top, to);
+		if (trace || watch_totals(top->watch)->over)
+			break;
+	}
+	return r < 0 ? r : 0;
+}
+
+int tui_print(struct watch *watch, const struct tui_options *options, FILE *to, struct diag *diag)
+{
+	struct top top;
+	int r = top_init(&top, watch, options, diag);
+
+	if (r < 0)
+		return r;
+	top.plain = true;
+	catch_signals();
+	r = print_all(&top, to);
+	release_signals();
+	top_fini(&top);
+	return r;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The screen's life: take what the program said, draw, wait for the user, and again. */
+#include <errno.h>
+#include <string.h>
+
+#include "tui/frame.h"
+#include "tui/keys.h"
+#include "tui/term.h"
+#include "tui/top.h"
+#include "util/cleanup.h"
+
+/* When something is to be done next; ns of term_now(). */
+struct due {
+	uint64_t pass;
+	uint64_t picture;
+};
+
+static bool is_trace(const struct top *top)
+{
+	return watch_totals(top->watch)->source == WATCH_TRACE;
+}
+
+/* Time goes on in a trace that is played. */
+static int play(struct top *top, const struct due *due, uint64_t now)
+{
+	const struct watch_totals *totals = watch_totals(top->watch);
+	uint64_t late = now > due->picture ? now - due->picture : 0;
+	int r;
+
+	if (!top->playing)
+		return 0;
+	r = top_seek(top, totals->now + top->options->delay + late);
+	if (watch_totals(top->watch)->now >= totals->last)
+		top->playing = false;
+	return r;
+}
+
+/* Does what is due, and says when the next thing is. */
+static int work(struct top *top, struct due *due)
+{
+	uint64_t now = term_now();
+	int r = 0;
+
+	if (now >= due->pass && !watch_totals(top->watch)->over) {
+		r = watch_pass(top->watch);
+		due->pass = now + watch_pause_ns(top->watch);
+	}
+	if (r < 0 || now < due->picture)
+		return r;
+	if (is_trace(top))
+		r = play(top, due, now);
+	else if (!top->paused)
+		r = top_refresh(top);
+	due->picture = now + top->options->delay;
+	return r;
+}
+
+static int show(struct top *top)
+{
+	int width, height, r;
+	int y = -1, x = 0;
+
+	term_size(&width, &height);
+	r = canvas_resize(&top->canvas, width, height);
+	if (r == 0)
+		r = frame_draw(top);
+	if (r < 0)
+		return r;
+	if (top->typing) {
+		y = height - 1;
+		x = canvas_width("filter: ") + canvas_width(top->filter);
+	}
+	term_show(&top->canvas, y, x < width ? x : width - 1);
+	return 0;
+}
+
+static int loop(struct top *top, struct diag *diag)
+{
+	struct due due = {0};
+	int r = 0;
+
+	while (r >= 0) {
+		uint64_t picture = due.picture;
+		struct term_event event;
+
+		r = work(top, &due);
+		/* Only what changed is drawn again. */
+		if (r >= 0)
+			r = due.picture == picture && !top->touched ? 0 : show(top);
+		top->touched = false;
+		if (r < 0)
+			break;
+		event = term_wait(due.pass < due.picture && !watch_totals(top->watch)->over
+					  ? due.pass
+					  : due.picture);
+		if (event.kind == TERM_QUIT)
+			return 0;
+		if (event.kind == TERM_ENDED)
+			return event.signal ? event.signal
+					    : diag_set(diag, -EIO, "the terminal went away");
+		top->touched = event.kind != TERM_TIME;
+		if (event.kind == TERM_KEY || event.kind == TERM_CLICK)
+			r = keys_take(top, &event);
+		if (r == KEYS_QUIT)
+			return 0;
+	}
+	return r;
+}
+
+int tui_run(struct watch *watch, const struct tui_options *options, struct diag *diag)
+{
+	struct top top;
+	int r = top_init(&top, watch, options, diag);
+
+	if (r < 0)
+		return r;
+	r = term_open(diag);
+	if (r == 0)
+		r = loop(&top, diag);
+	term_close();
+	top_fini(&top);
+	return r;
+}
