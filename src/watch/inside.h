@@ -179,6 +179,14 @@ struct model_sink tally_sink(struct watch *watch);
 
 /* picture.c. -ENOMEM. */
 int picture_make(struct watch *watch);
+/* So that the row can be found by its id; and in the sums. */
+int picture_index(struct watch *watch, uint32_t at);
+void picture_count(struct watch *watch, struct site *site, const struct watch_task *task);
+
+/* slots.c: rows from the task table. -ENOMEM. */
+int slots_add(struct watch *watch);
+/* What a thread runs; false: nobody knows, since it has not heard of the session yet. */
+bool slots_nest(const struct watch *watch, struct arena_line *line, struct unweave_priv_nest *ret);
 
 /* live.c. `record`: its events too, if that may be. */
 int live_begin(struct watch *watch, struct attachment *attachment, bool record, struct diag *diag);

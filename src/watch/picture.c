@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unweave/callback.h"
 #include "watch/inside.h"
 
 _Static_assert((int)WATCH_STILL == (int)MODEL_STILL && (int)WATCH_RUNNING == (int)MODEL_RUNNING &&
@@ -44,7 +43,7 @@ static int make_room(struct watch *watch, uint32_t tasks, uint32_t slots)
 }
 
 /* So that watch_task_find() need not look far. */
-static int index_row(struct watch *watch, uint32_t at)
+int picture_index(struct watch *watch, uint32_t at)
 {
 	uint64_t id = watch->tasks[at].id;
 	uint32_t slot = table_index(id);
@@ -68,7 +67,7 @@ static void count_wait(struct watch *watch, const struct watch_task *task)
 	kind->task = task->id;
 }
 
-static void count_row(struct watch *watch, struct site *site, const struct watch_task *task)
+void picture_count(struct watch *watch, struct site *site, const struct watch_task *task)
 {
 	struct watch_site *told = &site->told;
 
@@ -94,7 +93,7 @@ static void ask_table(const struct table *table, struct watch_task *task)
 	if (!index || index >= table_ready(table) ||
 	    atomic_load_explicit(&slot->id, memory_order_relaxed) != task->id)
 		return;
-	task->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed);
+	task->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed) & ~TABLE_WAITS_NEXT;
 	task->awaits = atomic_load_explicit(&slot->awaits, memory_order_relaxed);
 	if (task->waits >= WATCH_KINDS)
 		task->waits = UNWEAVE_WAIT_NONE;
@@ -152,106 +151,9 @@ static int add_model(struct watch *watch)
 		if (!site)
 			return -ENOMEM;
 		fill_from_model(watch, task, i, row);
-		if (index_row(watch, watch->task_count++) < 0)
+		if (picture_index(watch, watch->task_count++) < 0)
 			return -ENOMEM;
-		count_row(watch, site, row);
-	}
-	return 0;
-}
-
-/* While nobody records, tasks do not say that they run and wait; but they may say for what. */
-static enum watch_state state_of(const struct table_task *task, const struct reader_site *site,
-				 bool recorded)
-{
-	if (site && site->flags & UNWEAVE_SITE_STANDING)
-		return WATCH_STANDING;
-	if (recorded && task->state == ARENA_TASK_QUEUED)
-		return WATCH_QUEUED;
-	if ((recorded && task->state == ARENA_TASK_WAITING) || task->waits != UNWEAVE_WAIT_NONE)
-		return WATCH_WAITING;
-	return WATCH_STILL;
-}
-
-static void fill_from_table(const struct watch *watch, const struct table_task *task,
-			    const struct reader_site *site, bool recorded, struct watch_task *ret)
-{
-	*ret = (struct watch_task){
-		.id = task->id,
-		.parent = task->parent,
-		.created = WATCH_UNKNOWN,
-		.since = recorded && task->changed ? watch_ns_of(watch, task->changed)
-						   : WATCH_UNKNOWN,
-		.busy = recorded ? (uint64_t)((unsigned __int128)task->busy * NS_PER_S /
-					      watch->ticks_per_s)
-				 : WATCH_UNKNOWN,
-		.waited = WATCH_UNKNOWN,
-		.queued = WATCH_UNKNOWN,
-		.runs = recorded ? task->runs : WATCH_UNKNOWN,
-		.wakes = WATCH_UNKNOWN,
-		.self_wakes = WATCH_UNKNOWN,
-		.awaits = task->awaits,
-		.site = task->site,
-		.slot = table_index(task->id),
-		.state = (uint8_t)state_of(task, site, recorded),
-		.waits = task->waits < WATCH_KINDS ? task->waits : UNWEAVE_WAIT_NONE,
-		.source = task->source,
-		.before = true,
-	};
-}
-
-/* That tasks run, the lines of the threads say. */
-static void mark_running(struct watch *watch)
-{
-	struct arena_line *lines = arena_lines(watch->attachment->control);
-
-	for (uint32_t i = 0; i < ARENA_LINES; i++) {
-		struct unweave_priv_nest nest;
-
-		if (atomic_load(&lines[i].state) != ARENA_LINE_LIVE)
-			continue;
-		nest = lines[i].nest;
-		for (uint32_t n = 0; n < UNWEAVE_PRIV_NEST && nest.tasks[n]; n++) {
-			struct watch_task *task =
-				(struct watch_task *)watch_task_find(watch, nest.tasks[n]);
-
-			if (!task || task->state == WATCH_RUNNING)
-				continue;
-			task->state = WATCH_RUNNING;
-			task->thread = atomic_load(&lines[i].serial);
-			task->since = nest.resumed[n] ? watch_ns_of(watch, nest.resumed[n])
-						      : WATCH_UNKNOWN;
-		}
-	}
-}
-
-static int add_table(struct watch *watch)
-{
-	const struct table *table = &watch->attachment->table;
-	bool recorded =
-		(__atomic_load_n(&watch->attachment->control->config.hot.gate, __ATOMIC_RELAXED) &
-		 UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS;
-	struct table_task task;
-
-	for (uint32_t i = 1, end = watch->task_capacity; i < end; i++) {
-		struct site *site;
-
-		if (!table_read(table, i, &task))
-			continue;
-		site = site_get(watch, task.site);
-		if (!site)
-			return -ENOMEM;
-		fill_from_table(watch, &task, site->told.site, recorded,
-				&watch->tasks[watch->task_count]);
-		if (index_row(watch, watch->task_count++) < 0)
-			return -ENOMEM;
-	}
-	mark_running(watch);
-	for (uint32_t i = 0; i < watch->task_count; i++) {
-		struct site *site = site_get(watch, watch->tasks[i].site);
-
-		if (!site)
-			return -ENOMEM;
-		count_row(watch, site, &watch->tasks[i]);
+		picture_count(watch, site, row);
 	}
 	return 0;
 }
@@ -312,7 +214,7 @@ int picture_make(struct watch *watch)
 	begin_totals(watch);
 	for (uint32_t i = 0; i < watch->sites.count; i++)
 		begin_site(watch, watch->sites.at[i]);
-	r = watch->model ? add_model(watch) : add_table(watch);
+	r = watch->model ? add_model(watch) : slots_add(watch);
 	watch->totals.alive = watch->task_count;
 	return r < 0 ? r : thread_refresh(watch);
 }

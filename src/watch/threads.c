@@ -201,7 +201,6 @@ static int refresh_by_lines(struct watch *watch)
 		thread = thread_get(&watch->threads, atomic_load(&lines[i].serial));
 		if (!thread)
 			return -ENOMEM;
-		nest = lines[i].nest;
 		thread->told = (struct watch_thread){.thread = thread->told.thread,
 						     .tid = atomic_load(&lines[i].tid),
 						     .busy = WATCH_UNKNOWN,
@@ -210,7 +209,8 @@ static int refresh_by_lines(struct watch *watch)
 						     .runs_now = WATCH_UNKNOWN,
 						     .iterations = WATCH_UNKNOWN};
 		copy_name(&lines[i], thread->told.name);
-		show_nest(watch, &nest, &thread->told);
+		if (slots_nest(watch, &lines[i], &nest))
+			show_nest(watch, &nest, &thread->told);
 	}
 	return 0;
 }
