@@ -84,12 +84,28 @@ struct group {
 	uint64_t states[WATCH_STATES];
 };
 
+/* A run on a thread that has not heard of the session. */
+struct unheard {
+	uint64_t task;
+	uint32_t tid;
+	bool inner; /* it is the innermost on its thread */
+};
+
+#define UNHEARD_MOST 64u
+
+/* A task that somebody was seen to run, by the head of its chain. */
+struct turn {
+	uint64_t task;
+	uint64_t head; /* address */
+};
+
 struct watch {
 	struct attachment *attachment; /* borrowed; NULL: a trace */
 	uint64_t ticks_per_s;          /* of its clock, never 0 */
 	uint64_t ticks;                /* that it showed at `totals.now` */
 	struct recorder *recorder;     /* NULL: no events are taken */
 	uint64_t latest;               /* time of its last event: none is before */
+	bool arena_seen;               /* among what the program has mapped */
 	struct reader *reader;         /* of a trace */
 	struct unweave_event next;     /* of it, that is still to come */
 	bool has_next;
@@ -115,6 +131,11 @@ struct watch {
 	uint32_t slot_capacity;
 	struct map slotless; /* the same, by id, for tasks whose slot is none, or another task's */
 	struct watch_wait kinds[WATCH_KINDS];
+	struct unheard unheard[UNHEARD_MOST];
+	uint32_t unheard_count;
+	struct turn turns[UNHEARD_MOST];
+	uint32_t turn_count;
+	uint32_t turn_next; /* slot that is to be looked at next */
 
 	struct pick *picks;
 	uint32_t pick_count, pick_capacity;
@@ -167,6 +188,8 @@ const char *site_place(struct watch *watch, struct site *site);
 
 /* threads.c. NULL: no memory. */
 struct thread *thread_get(struct threads *threads, uint32_t number);
+/* Its number; 0: it is not known. */
+uint32_t thread_number(const struct threads *threads, uint32_t tid);
 void thread_fini(struct threads *threads);
 void thread_forget(struct threads *threads);
 /* What was counted until now is of the interval before. */
@@ -183,10 +206,15 @@ int picture_make(struct watch *watch);
 int picture_index(struct watch *watch, uint32_t at);
 void picture_count(struct watch *watch, struct site *site, const struct watch_task *task);
 
+/* unheard.c: whether the thread has taken notice of the session that is under way. */
+bool line_has_heard(const struct watch *watch, struct arena_line *line);
+/* Fills in `watch->unheard`; and who is among them, or NULL. */
+void unheard_find(struct watch *watch);
+const struct unheard *unheard_task(const struct watch *watch, uint64_t task);
+const struct unheard *unheard_thread(const struct watch *watch, uint32_t tid);
+
 /* slots.c: rows from the task table. -ENOMEM. */
 int slots_add(struct watch *watch);
-/* What a thread runs; false: nobody knows, since it has not heard of the session yet. */
-bool slots_nest(const struct watch *watch, struct arena_line *line, struct unweave_priv_nest *ret);
 
 /* live.c. `record`: its events too, if that may be. */
 int live_begin(struct watch *watch, struct attachment *attachment, bool record, struct diag *diag);

@@ -2,7 +2,7 @@
 /* A living program: its events go from the recorder straight into the model. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/sysmacros.h>
 
 #include "arena/clock.h"
 #include "watch/inside.h"
@@ -110,27 +110,56 @@ int live_begin(struct watch *watch, struct attachment *attachment, bool record, 
 	return record_or_not(watch);
 }
 
-/* The program has ended, or is another: once all that it said has been taken. */
-static void look_after(struct watch *watch)
+/* Whether the process has the arena mapped; false too if that cannot be seen. */
+static bool has_arena(const struct attachment *attachment)
 {
-	struct drain_totals totals = {0};
+	unsigned long inode;
+	char path[32], line[4352];
+	unsigned major_number, minor_number;
+	bool found = false;
+	FILE *maps;
 
-	if (watch->recorder) {
-		totals = recorder_totals(watch->recorder).drain;
-		watch->totals.over = totals.program_ended;
-	} else {
-		totals.replaced = atomic_load(&watch->attachment->control->life) == ARENA_REPLACED;
-		watch->totals.over = !attach_is_alive(watch->attachment);
-	}
-	if (watch->attachment->cut) {
-		watch->totals.over = true;
-		snprintf(watch->note, sizeof(watch->note), "%s",
-			 "the program has cut its arena: what it does now is not known");
-	} else if (watch->totals.over) {
-		snprintf(watch->note, sizeof(watch->note), "%s",
-			 totals.replaced ? "the program has become another, by exec"
-					 : "the program has ended");
-	}
+	snprintf(path, sizeof(path), "/proc/%u/maps", attachment->pid);
+	maps = fopen(path, "re");
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number,
+			       &inode) == 3 &&
+			inode == attachment->inode && major_number == major(attachment->device) &&
+			minor_number == minor(attachment->device);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/*
+ * Whether another program has taken the place of ours, by exec. One that knows unweave says so
+ * itself; else it is seen by that the arena is not mapped any more, if it was seen before.
+ */
+static bool is_replaced(struct watch *watch)
+{
+	bool had = watch->arena_seen;
+
+	if (atomic_load(&watch->attachment->control->life) == ARENA_REPLACED)
+		return true;
+	watch->arena_seen = has_arena(watch->attachment);
+	return had && !watch->arena_seen && attach_is_alive(watch->attachment);
+}
+
+/* All that it said has been taken by then. */
+static void note_end(struct watch *watch)
+{
+	bool cut = watch->attachment->cut;
+	bool ended = watch->recorder ? recorder_totals(watch->recorder).drain.program_ended
+				     : !attach_is_alive(watch->attachment);
+	bool replaced = !cut && is_replaced(watch);
+
+	if (watch->totals.over || (!cut && !ended && !replaced))
+		return;
+	watch->totals.over = true;
+	snprintf(watch->note, sizeof(watch->note), "%s",
+		 cut        ? "the program has cut its arena: what it does now is not known"
+		 : replaced ? "the program has become another, by exec"
+			    : "the program has ended");
 }
 
 int live_pass(struct watch *watch)
@@ -141,7 +170,6 @@ int live_pass(struct watch *watch)
 		taken = recorder_pass(watch->recorder);
 	if (watch->model && !watch->error)
 		watch->error = model_settle(watch->model);
-	look_after(watch);
 	return watch->error ? watch->error : taken;
 }
 
@@ -155,6 +183,7 @@ int live_refresh(struct watch *watch)
 	r = live_pass(watch);
 	if (r < 0)
 		return r;
+	note_end(watch);
 	/* Nothing goes on in a program that has ended. */
 	if (!watch->totals.over || !before) {
 		watch->totals.now = watch->totals.last = now.raw;

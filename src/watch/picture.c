@@ -99,6 +99,19 @@ static void ask_table(const struct table *table, struct watch_task *task)
 		task->waits = UNWEAVE_WAIT_NONE;
 }
 
+/* It runs where nobody has heard of us: since when, and so how long, is not known. */
+static void mark_unheard(const struct watch *watch, struct watch_task *task)
+{
+	const struct unheard *run = unheard_task(watch, task->id);
+
+	if (!run)
+		return;
+	task->state = WATCH_RUNNING;
+	task->thread = thread_number(&watch->threads, run->tid);
+	task->since = WATCH_UNKNOWN;
+	task->runs++;
+}
+
 static void fill_from_model(const struct watch *watch, const struct model_task *task, uint32_t slot,
 			    struct watch_task *ret)
 {
@@ -126,6 +139,10 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 		.before = task->before,
 		.uncertain = present.uncertain,
 	};
+	if (watch->unheard_count && task->before && !task->runs && present.state != MODEL_RUNNING)
+		mark_unheard(watch, ret);
+	if (ret->state != (uint8_t)present.state)
+		return;
 	if (present.state == MODEL_RUNNING) {
 		ret->busy += passed;
 		ret->runs++;
@@ -212,11 +229,16 @@ int picture_make(struct watch *watch)
 	if (r < 0)
 		return r;
 	begin_totals(watch);
+	if (watch->attachment)
+		unheard_find(watch);
+	r = thread_refresh(watch);
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < watch->sites.count; i++)
 		begin_site(watch, watch->sites.at[i]);
 	r = watch->model ? add_model(watch) : slots_add(watch);
 	watch->totals.alive = watch->task_count;
-	return r < 0 ? r : thread_refresh(watch);
+	return r;
 }
 
 uint32_t watch_task_count(const struct watch *watch)

@@ -23,18 +23,6 @@ static struct session session_of(const struct watch *watch)
 				.begun = atomic_load(&control->session.begun)};
 }
 
-bool slots_nest(const struct watch *watch, struct arena_line *line, struct unweave_priv_nest *ret)
-{
-	const struct arena_config *config = &watch->attachment->control->config;
-	uint64_t gate = __atomic_load_n(&config->hot.gate, __ATOMIC_RELAXED);
-
-	if ((gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_OFF ||
-	    atomic_load_explicit(&line->revision, memory_order_acquire) != gate >> 8)
-		return false;
-	*ret = line->nest;
-	return true;
-}
-
 /* A task that does not say that it waits may still say for what. */
 static enum watch_state state_of(const struct table_task *task, const struct reader_site *site,
 				 bool fresh)
@@ -91,6 +79,20 @@ static void mark_nest(struct watch *watch, const struct unweave_priv_nest *nest,
 	}
 }
 
+static void mark_unheard(struct watch *watch)
+{
+	for (uint32_t i = 0; i < watch->unheard_count; i++) {
+		struct watch_task *task =
+			(struct watch_task *)watch_task_find(watch, watch->unheard[i].task);
+
+		if (!task || task->state == WATCH_RUNNING)
+			continue;
+		task->state = WATCH_RUNNING;
+		task->since = WATCH_UNKNOWN;
+		task->thread = thread_number(&watch->threads, watch->unheard[i].tid);
+	}
+}
+
 /* That tasks run, the lines of the threads say. */
 static void mark_running(struct watch *watch)
 {
@@ -99,10 +101,13 @@ static void mark_running(struct watch *watch)
 	for (uint32_t i = 0; i < ARENA_LINES; i++) {
 		struct unweave_priv_nest nest;
 
-		if (atomic_load(&lines[i].state) == ARENA_LINE_LIVE &&
-		    slots_nest(watch, &lines[i], &nest))
-			mark_nest(watch, &nest, atomic_load(&lines[i].serial));
+		if (atomic_load(&lines[i].state) != ARENA_LINE_LIVE ||
+		    !line_has_heard(watch, &lines[i]))
+			continue;
+		nest = lines[i].nest;
+		mark_nest(watch, &nest, atomic_load(&lines[i].serial));
 	}
+	mark_unheard(watch);
 }
 
 int slots_add(struct watch *watch)

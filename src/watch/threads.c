@@ -54,6 +54,14 @@ struct thread *thread_get(struct threads *threads, uint32_t number)
 	return &at[place];
 }
 
+uint32_t thread_number(const struct threads *threads, uint32_t tid)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (threads->at[i].told.tid == tid && !threads->at[i].told.ended)
+			return threads->at[i].told.thread;
+	return 0;
+}
+
 void thread_fini(struct threads *threads)
 {
 	free(threads->at);
@@ -147,6 +155,19 @@ static void look(struct watch *watch)
 	}
 }
 
+static void show_unheard(struct watch *watch)
+{
+	for (uint32_t i = 0; i < watch->threads.count && watch->unheard_count; i++) {
+		struct watch_thread *told = &watch->threads.at[i].told;
+		const struct unheard *run = unheard_thread(watch, told->tid);
+
+		if (!run || told->task)
+			continue;
+		told->task = run->task;
+		told->task_ns = WATCH_UNKNOWN;
+	}
+}
+
 void thread_mark(struct watch *watch)
 {
 	look(watch);
@@ -209,7 +230,8 @@ static int refresh_by_lines(struct watch *watch)
 						     .runs_now = WATCH_UNKNOWN,
 						     .iterations = WATCH_UNKNOWN};
 		copy_name(&lines[i], thread->told.name);
-		if (slots_nest(watch, &lines[i], &nest))
+		nest = lines[i].nest;
+		if (line_has_heard(watch, &lines[i]))
 			show_nest(watch, &nest, &thread->told);
 	}
 	return 0;
@@ -223,6 +245,7 @@ int thread_refresh(struct watch *watch)
 		refresh_by_model(watch);
 	else
 		r = refresh_by_lines(watch);
+	show_unheard(watch);
 	leave_out_ended(watch);
 	watch->totals.threads = 0;
 	for (uint32_t i = 0; i < watch->threads.count; i++)
