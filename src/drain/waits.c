@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drain/waits.h"
 
-#include <time.h>
-
+#include "arena/clock.h"
 #include "trace/meta.h"
 #include "unweave.h"
 
@@ -43,12 +42,10 @@ static void add_all(const struct table *table, uint32_t kinds, struct collection
 void waits_collect(const struct table *table, struct buffer *payload)
 {
 	struct collection all = {.entries = BUFFER_INIT(WAITS_MOST * META_WAIT_BYTES)};
-	struct timespec now;
 
 	add_all(table, 1u << UNWEAVE_WAIT_TASK, &all);
 	add_all(table, 1u << UNWEAVE_WAIT_LOCK | 1u << UNWEAVE_WAIT_TIMER, &all);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	buffer_put_varint(payload, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	buffer_put_varint(payload, clock_monotonic());
 	buffer_put_varint(payload, all.left_out);
 	buffer_put_varint(payload, all.count);
 	buffer_put(payload, all.entries.bytes, all.entries.length);

@@ -131,6 +131,9 @@ struct lint_warning {
 	uint64_t tasks[LINT_TASKS];    /* some; of a deadlock, in the order in which they wait */
 	const char *names[LINT_TASKS]; /* of a deadlock */
 	uint32_t task_count;
+	uint64_t worst_task; /* whose the worst one is */
+	uint64_t last;       /* ns: when it was last seen */
+	uint64_t key;        /* for who collects them */
 
 	/* Where to look. */
 	uint32_t stack;  /* in the model's tree; 0: unknown */

@@ -108,13 +108,31 @@ int lints_add(struct lints *lints, enum lint_kind kind, uint32_t site, uint32_t 
 	lints->at = at;
 	if (map_put(&lints->index, key_of(kind, site, stack), lints->count) < 0)
 		return -ENOMEM;
-	lints->at[lints->count] = (struct lint_warning){.kind = kind,
+	lints->at[lints->count] = (struct lint_warning){.key = key_of(kind, site, stack),
+							.kind = kind,
 							.site = site,
 							.stack = stack,
 							.label = "",
 							.limit = lints->limits.at[kind]};
 	*ret = &lints->at[lints->count++];
 	return 0;
+}
+
+int lints_renew(struct lints *lints, enum lint_kind kind, uint64_t since)
+{
+	uint32_t kept = 0;
+	int r = 0;
+
+	map_clear(&lints->index);
+	for (uint32_t i = 0; i < lints->count && r == 0; i++) {
+		if (lints->at[i].kind != kind || lints->at[i].last < since)
+			continue;
+		lints->at[kept] = lints->at[i];
+		r = map_put(&lints->index, lints->at[kept].key, kept);
+		kept++;
+	}
+	lints->count = kept;
+	return r;
 }
 
 void lints_name_task(struct lint_warning *warning, uint64_t task)
@@ -143,12 +161,14 @@ int lints_note(struct lints *lints, enum lint_kind kind, const struct lints_subj
 	if (r < 0)
 		return r;
 	warning->count++;
+	warning->last = lints->now;
 	lints_name_task(warning, subject->task);
 	if (warning->count > 1 && worst <= warning->worst)
 		return 0;
 	warning->worst = worst;
 	warning->label = lints_keep(lints, subject->label);
 	warning->stack = subject->stack;
+	warning->worst_task = subject->task;
 	if (!warning->label)
 		return -ENOMEM;
 	*ret = warning;

@@ -94,6 +94,15 @@ int lints_note(struct lints *lints, enum lint_kind kind, const struct lints_subj
 int lints_judge_sites(struct lints *lints, uint64_t now, bool certain);
 
 /*
+ * Forgets all warnings but those of one kind that were seen since then, for a program that goes on:
+ * the others are to be judged anew. -ENOMEM.
+ */
+int lints_renew(struct lints *lints, enum lint_kind kind, uint64_t since);
+
+/* Puts them in order: the worst kind first, and of one kind the worst. */
+void lints_order(struct lints *lints);
+
+/*
  * All has been told; `certain`: nothing was lost. Judges what still goes on, and puts the warnings
  * in order. -ENOMEM.
  */

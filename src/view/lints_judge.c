@@ -133,6 +133,7 @@ static int warn_of_circle(struct lints *lints, struct lints_wait *first, uint64_
 		return r;
 	warning->count = count;
 	warning->worst = ns;
+	warning->worst_task = first->said->task;
 	warning->label = first->label;
 	warning->stack = first->stack;
 	warning->time = first->since;
@@ -208,6 +209,12 @@ static int by_kind(const void *a, const void *b)
 	return one->site < two->site ? -1 : one->site > two->site;
 }
 
+void lints_order(struct lints *lints)
+{
+	if (lints->count)
+		qsort(lints->at, lints->count, sizeof(*lints->at), by_kind);
+}
+
 int lints_finish(struct lints *lints, bool certain)
 {
 	uint64_t end = lints->end > lints->now ? lints->end : lints->now;
@@ -218,8 +225,7 @@ int lints_finish(struct lints *lints, bool certain)
 	for (uint32_t i = 0; lints->waits && certain && i < lints->waits->count && r == 0; i++)
 		if (lints->waiting[i].waits && !lints->waiting[i].in_circle)
 			r = judge_waiting(lints, &lints->waiting[i], end);
-	if (lints->count)
-		qsort(lints->at, lints->count, sizeof(*lints->at), by_kind);
+	lints_order(lints);
 	return r;
 }
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the warnings of a living program are. Its events tell no stacks here: chains, and the
+ * native stacks of threads that sleep, are read from its memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena/clock.h"
+#include "snapshot/snapshot.h"
+#include "util/grow.h"
+#include "watch/lint_parts.h"
+
+#define MATCH_NS (NS_PER_S / 100) /* clocks are not turned into ns by the same figures */
+
+/* What awaits what in a task now, innermost first; how many frames. */
+static uint32_t read_chain(const struct watch_lint *lint, uint64_t task, uint64_t *to)
+{
+	struct snapshot snapshot;
+	uint32_t count = 0;
+
+	if (!table_index(task) || snapshot_take_task(&snapshot, lint->watch->attachment, task) < 0)
+		return 0;
+	if (snapshot.count && snapshot.tasks[0].chain_known) {
+		const struct snapshot_task *one = &snapshot.tasks[0];
+
+		for (uint32_t i = 0; i < one->chain_count && count < WATCH_LINT_STACK; i++)
+			if (!snapshot.frames[one->chain + i].omitted)
+				to[count++] = snapshot.frames[one->chain + i].address;
+	}
+	snapshot_fini(&snapshot);
+	return count;
+}
+
+static struct sighting *find_sighting(struct watch_lint *lint, uint64_t task, uint64_t start)
+{
+	for (uint32_t i = 0; i < SIGHTINGS; i++) {
+		struct sighting *seen = &lint->sightings[i];
+		uint64_t apart = seen->start > start ? seen->start - start : start - seen->start;
+
+		if (seen->task == task && apart < MATCH_NS)
+			return seen;
+	}
+	return NULL;
+}
+
+static void sight(struct watch_lint *lint, uint64_t task, uint64_t resumed, uint32_t tid)
+{
+	struct watch *watch = lint->watch;
+	struct sighting *seen = &lint->sightings[lint->sighting_next++ % SIGHTINGS];
+
+	*seen = (struct sighting){.task = task, .resumed = resumed};
+	seen->chain_count = read_chain(lint, task, seen->chain);
+	native_look(&seen->native, watch->attachment, tid, lint->unwinder);
+}
+
+/* Until the program runs on, what is seen of a run is true of it. */
+static bool still_runs(const struct arena_line *line, uint32_t depth, uint64_t task,
+		       uint64_t resumed)
+{
+	return __atomic_load_n(&line->nest.tasks[depth], __ATOMIC_ACQUIRE) == task &&
+	       __atomic_load_n(&line->nest.resumed[depth], __ATOMIC_RELAXED) == resumed;
+}
+
+static bool was_sighted(const struct watch_lint *lint, uint64_t task, uint64_t resumed)
+{
+	for (uint32_t i = 0; i < SIGHTINGS; i++)
+		if (lint->sightings[i].task == task && lint->sightings[i].resumed == resumed)
+			return true;
+	return false;
+}
+
+static void look_at_line(struct watch_lint *lint, const struct arena_line *line, uint64_t ticks,
+			 uint64_t raw)
+{
+	uint64_t limit = lint->lints.limits.at[LINT_RUN], task, resumed, passed;
+	struct watch *watch = lint->watch;
+	uint32_t depth = 0;
+
+	while (depth + 1 < UNWEAVE_PRIV_NEST && line->nest.tasks[depth + 1])
+		depth++;
+	task = line->nest.tasks[depth];
+	resumed = line->nest.resumed[depth];
+	if (!task || !resumed || resumed > ticks || was_sighted(lint, task, resumed))
+		return;
+	passed = (uint64_t)((unsigned __int128)(ticks - resumed) * NS_PER_S / watch->ticks_per_s);
+	if (passed < limit)
+		return;
+	sight(lint, task, resumed, atomic_load(&line->tid));
+	if (still_runs(line, depth, task, resumed))
+		lint->sightings[(lint->sighting_next - 1) % SIGHTINGS].start = raw - passed;
+	else
+		lint->sightings[(lint->sighting_next - 1) % SIGHTINGS].task = 0;
+}
+
+void watch_lint_pass(struct watch_lint *lint)
+{
+	struct watch *watch = lint->watch;
+	struct arena_line *lines;
+	struct clock_moment now;
+	uint64_t revision;
+
+	if (!watch->recorder || watch->totals.over || lint->lints.limits.at[LINT_RUN] == LINT_OFF)
+		return;
+	lines = arena_lines(watch->attachment->control);
+	now = clock_measure(watch->attachment->clock);
+	revision =
+		__atomic_load_n(&watch->attachment->control->config.hot.gate, __ATOMIC_RELAXED) >>
+		8;
+	for (uint32_t i = 0; i < ARENA_LINES; i++)
+		/* The nest of another session says nothing of now. */
+		if (atomic_load(&lines[i].state) == ARENA_LINE_LIVE &&
+		    atomic_load(&lines[i].revision) == revision)
+			look_at_line(lint, &lines[i], now.ticks, now.raw);
+}
+
+static uint64_t start_of(struct symbols *symbols, uint64_t address)
+{
+	return symbols_find(symbols, address)->start;
+}
+
+/* How many native frames are inside of the function that the chain says runs; all, if none is. */
+static uint32_t count_inside(const struct watch_lint *lint, const struct native *native,
+			     const uint64_t *chain, uint32_t chain_count)
+{
+	struct symbols *symbols = lint->lints.symbols;
+	uint64_t runs = chain_count && symbols ? start_of(symbols, chain[0]) : 0;
+
+	for (uint32_t i = 0; runs && i < native->count; i++)
+		if (start_of(symbols, native->frames[i]) == runs)
+			return i;
+	return native->count;
+}
+
+/* The logical stack, as a node of the tree: the chain, and in it what the thread was in. 0: none.
+ */
+static uint32_t plant(struct watch_lint *lint, const struct sighting *seen)
+{
+	const struct native *native = &seen->native;
+	uint32_t inside = count_inside(lint, native, seen->chain, seen->chain_count), node = 0;
+
+	/* Where the two do not meet, the native one is what is known for certain. */
+	for (uint32_t i = seen->chain_count; i && (inside < native->count || !inside); i--)
+		node = tree_child(lint->tree, node, seen->chain[i - 1], 0, SPLICE_AWAIT);
+	for (uint32_t i = inside; i; i--)
+		node = tree_child(lint->tree, node, native->frames[i - 1], 0, SPLICE_NATIVE);
+	return node;
+}
+
+/* What was seen of the worst while it was so, or can be seen now. */
+static void find_stack(struct watch_lint *lint, struct lint_warning *warning, struct sighting *ret)
+{
+	bool run = warning->kind == LINT_RUN || warning->kind == LINT_ENDLESS;
+	const struct sighting *seen =
+		run ? find_sighting(lint, warning->worst_task, warning->time) : NULL;
+
+	*ret = seen ? *seen : (struct sighting){0};
+	if (seen)
+		warning->how = "in";
+	else if (warning->kind != LINT_RUN)
+		ret->chain_count = read_chain(lint, warning->worst_task, ret->chain);
+}
+
+int lint_find_places(struct watch_lint *lint)
+{
+	struct lints *lints = &lint->lints;
+	struct sighting found;
+
+	for (uint32_t i = 0; i < lints->count && i < LINT_TOLD_MOST; i++) {
+		find_stack(lint, &lints->at[i], &found);
+		lints->at[i].stack = plant(lint, &found);
+		memcpy(lint->kernels[i], found.native.kernel, NATIVE_KERNEL);
+	}
+	return lints->symbols ? lints_locate(lints, lint->tree) : 0;
+}
+
+static const char *thread_name(const struct watch *watch, uint32_t number)
+{
+	for (uint32_t i = 0; number && i < watch_thread_count(watch); i++)
+		if (watch_thread_at(watch, i)->thread == number)
+			return watch_thread_at(watch, i)->name;
+	return NULL;
+}
+
+static void take_stack(const struct tree *tree, struct watch_warning *told)
+{
+	for (uint32_t at = told->lint.stack; at && told->stack_count < WATCH_LINT_STACK;
+	     at = tree_at(tree, at)->parent)
+		if (tree_at(tree, at)->kind != SPLICE_OMITTED)
+			told->stack[told->stack_count++] = tree_at(tree, at)->address;
+}
+
+int lint_tell_all(struct watch_lint *lint, const struct tree *tree)
+{
+	lint->told_count = 0;
+	for (uint32_t i = 0; i < lint->lints.count && i < LINT_TOLD_MOST; i++) {
+		struct watch_warning *told =
+			grow(lint->told, lint->told_count, &lint->told_capacity, 16, sizeof(*told));
+
+		if (!told)
+			return -ENOMEM;
+		lint->told = told;
+		told += lint->told_count++;
+		*told = (struct watch_warning){.lint = lint->lints.at[i]};
+		told->lint.thread_name = thread_name(lint->watch, told->lint.thread);
+		memcpy(told->kernel, lint->kernels[i], NATIVE_KERNEL);
+		take_stack(tree, told);
+	}
+	return 0;
+}
