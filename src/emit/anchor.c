@@ -16,9 +16,10 @@
 #endif
 
 #ifdef __clang__
+/* What ThreadSanitizer adds would make them longer than they may be. */
 #define ALONE                                                                                      \
-	__attribute__((noinline, no_sanitize("undefined"), section("unweave_anchor"),              \
-		       aligned(UNWEAVE_ANCHOR_BYTES)))
+	__attribute__((noinline, no_sanitize("undefined"), disable_sanitizer_instrumentation,      \
+		       section("unweave_anchor"), aligned(UNWEAVE_ANCHOR_BYTES)))
 #else
 #define ALONE                                                                                      \
 	__attribute__((noinline, noclone, no_icf, no_sanitize("undefined"),                        \
