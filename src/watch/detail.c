@@ -116,8 +116,7 @@ static int add_frame(struct watch *watch, uint64_t address, int32_t state, bool 
 	struct watch_frame *frame = grow(chosen->frames, chosen->frame_count,
 					 &chosen->frame_capacity, 32, sizeof(*frame));
 	struct symbols *symbols = watch_symbols(watch);
-	const struct symbol_frame *known;
-	const struct symbol *symbol;
+	struct symbol_frame known;
 
 	if (!frame)
 		return -ENOMEM;
@@ -126,11 +125,16 @@ static int add_frame(struct watch *watch, uint64_t address, int32_t state, bool 
 	*frame = (struct watch_frame){.address = address, .state = state, .omitted = omitted};
 	if (omitted || !symbols)
 		return 0;
-	symbol = symbols_find(symbols, address);
-	known = &symbol->frames[symbol->count - 1];
-	naming_function(symbols, address, frame->name, sizeof(frame->name));
-	frame->file = known->file;
-	frame->line = known->line;
+	known = naming_chain_frame(symbols, address, state);
+	if (known.function)
+		snprintf(frame->name, sizeof(frame->name), "%s", known.function);
+	else
+		naming_nameless(symbols_find(symbols, address), address, frame->name,
+				sizeof(frame->name));
+	frame->file = known.file;
+	frame->line = known.line;
+	if (UNWEAVE_STATE_IS_LINE(state))
+		frame->state = 0;
 	return 0;
 }
 

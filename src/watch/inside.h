@@ -27,6 +27,7 @@ struct site {
 	char *name, *place;                   /* once they were asked for */
 	uint32_t rank;                        /* for the time of a query: by `place` */
 	bool matches;                         /* the same: all its tasks do */
+	uint8_t waits; /* enum unweave_wait: for what its tasks wait that do not say it */
 };
 
 struct sites {
@@ -204,6 +205,8 @@ struct model_sink tally_sink(struct watch *watch);
 int picture_make(struct watch *watch);
 /* So that the row can be found by its id; and in the sums. */
 int picture_index(struct watch *watch, uint32_t at);
+/* For what a task waits that did not say it. */
+void picture_waits(const struct site *site, struct watch_task *task);
 void picture_count(struct watch *watch, struct site *site, const struct watch_task *task);
 
 /* unheard.c: whether the thread has taken notice of the session that is under way. */

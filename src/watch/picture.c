@@ -84,6 +84,14 @@ void picture_count(struct watch *watch, struct site *site, const struct watch_ta
 		count_wait(watch, task);
 }
 
+void picture_waits(const struct site *site, struct watch_task *task)
+{
+	if (task->state != WATCH_WAITING || task->waits)
+		return;
+	task->waits = site->waits;
+	task->awaits = WATCH_UNKNOWN;
+}
+
 /* What a task is about to wait for is no event: the table alone says it. */
 static void ask_table(const struct table *table, struct watch_task *task)
 {
@@ -168,6 +176,7 @@ static int add_model(struct watch *watch)
 		if (!site)
 			return -ENOMEM;
 		fill_from_model(watch, task, i, row);
+		picture_waits(site, row);
 		if (picture_index(watch, watch->task_count++) < 0)
 			return -ENOMEM;
 		picture_count(watch, site, row);

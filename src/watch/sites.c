@@ -72,6 +72,21 @@ static char *text_of(struct meta_text text)
 	return strndup(text.bytes, text.length);
 }
 
+/* What callbacks wait for, by their kind; `kind` may be NULL. */
+static uint8_t waits_of(const struct reader_site *site)
+{
+	static const char *const io[] = {"accept", "connect",  "dns",      "fd",
+					 "fs",     "io",       "listen",   "poll",
+					 "read",   "shutdown", "udp send", "write"};
+
+	if (!site || !site->code || !site->kind)
+		return UNWEAVE_WAIT_NONE;
+	for (unsigned i = 0; i < sizeof(io) / sizeof(io[0]); i++)
+		if (strcmp(site->kind, io[i]) == 0)
+			return UNWEAVE_WAIT_IO;
+	return strcmp(site->kind, "timer") == 0 ? UNWEAVE_WAIT_TIMER : UNWEAVE_WAIT_OTHER;
+}
+
 /* One of a living program. */
 static int keep_site(void *data, const struct meta_site *told)
 {
@@ -100,6 +115,7 @@ static int keep_site(void *data, const struct meta_site *told)
 	if (!site->own.name || !site->own.function || !site->own.file || !site->own.kind)
 		return -ENOMEM;
 	site->told.site = &site->own;
+	site->waits = waits_of(&site->own);
 	return 0;
 }
 
@@ -137,8 +153,10 @@ struct site *site_get(struct watch *watch, uint32_t id)
 	if (watch->sites.count >= SITES_MOST)
 		return watch->sites.at[0];
 	site = add(&watch->sites, id);
-	if (site && watch->reader)
+	if (site && watch->reader) {
 		site->told.site = reader_site(watch->reader, id);
+		site->waits = waits_of(site->told.site);
+	}
 	return site;
 }
 

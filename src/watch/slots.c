@@ -117,6 +117,7 @@ int slots_add(struct watch *watch)
 	struct table_task task;
 
 	for (uint32_t i = 1, end = watch->task_capacity; i < end; i++) {
+		struct watch_task *row = &watch->tasks[watch->task_count];
 		struct site *site;
 
 		if (!table_read(table, i, &task))
@@ -124,7 +125,8 @@ int slots_add(struct watch *watch)
 		site = site_get(watch, task.site);
 		if (!site)
 			return -ENOMEM;
-		fill(watch, &session, &task, site->told.site, &watch->tasks[watch->task_count]);
+		fill(watch, &session, &task, site->told.site, row);
+		picture_waits(site, row);
 		if (picture_index(watch, watch->task_count++) < 0)
 			return -ENOMEM;
 	}

@@ -61,13 +61,13 @@ struct watch_task {
 	uint64_t runs;    /* with the one that goes on */
 	uint64_t wakes;   /* in waits that are over */
 	uint64_t self_wakes;
-	uint64_t awaits;   /* what it waits for, by `waits`: see enum unweave_wait */
+	uint64_t awaits;   /* which, by `waits`: see enum unweave_wait; WATCH_UNKNOWN */
 	uint32_t site;     /* its id; 0: unknown */
 	uint32_t thread;   /* number of the thread that it runs on; 0: it does not */
 	uint32_t warnings; /* bits, by watch_warn() */
 	uint32_t slot;     /* for the watch itself */
 	uint8_t state;     /* enum watch_state */
-	uint8_t waits;     /* enum unweave_wait; a trace does not tell */
+	uint8_t waits;     /* enum unweave_wait; as it said, or by the kind of callback */
 	uint8_t source;    /* enum unweave_source, of one that is queued */
 	bool before;       /* it was there before anything was recorded: it is older than that */
 	bool uncertain;    /* events about it were lost */
@@ -127,7 +127,7 @@ struct watch_thread {
 /* What tasks wait for: one thing, or all of one kind. */
 struct watch_wait {
 	uint32_t kind;    /* enum unweave_wait */
-	uint64_t on;      /* which one */
+	uint64_t on;      /* which one; WATCH_UNKNOWN: nobody said */
 	uint64_t tasks;   /* that wait for it */
 	uint64_t longest; /* how long the one has that waits longest; may be unknown */
 	uint64_t task;    /* which that is */
@@ -191,7 +191,7 @@ struct watch_found {
 
 struct watch_frame {
 	uint64_t address;
-	int32_t state;
+	int32_t state;         /* of a state machine; 0 where there is none */
 	bool omitted;          /* frames are left out here: `address` says how many, 0: unknown */
 	char name[WATCH_TEXT]; /* of the function */
 	const char *file;      /* NULL: unknown; stays */
