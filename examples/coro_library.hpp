@@ -275,10 +275,13 @@ private:
 	void wait(std::unique_lock<std::mutex> &guard)
 	{
 		unweave_thread_idle();
-		if (timers_.empty())
+		if (timers_.empty()) {
 			more_.wait(guard);
-		else
-			more_.wait_until(guard, timers_.begin()->first);
+			return;
+		}
+		/* A copy: another thread may take the timer meanwhile. */
+		auto due = timers_.begin()->first;
+		more_.wait_until(guard, due);
 	}
 
 	void work()
