@@ -40,26 +40,26 @@ static void name_user(struct process *process)
 
 static void show_head(void)
 {
-	printf("%7s  %-8s  %7s  %7s  %-8s  %-8s  %s\n", "pid", "user", "tasks", "threads", "detail",
-	       "recorder", "program");
+	printf("%7s  %-8s  %9s  %7s  %-8s  %-8s  %-16s  %s\n", "pid", "user", "tasks", "threads",
+	       "detail", "recorder", "adapters", "command");
 }
 
 static void show(const struct process *process)
 {
 	const struct look *look = &process->look;
+	int width;
 
-	printf("%7u  %-8s  %7s  %7u  %-8s  ", look->pid, process->user, say_count(look->tasks).text,
+	printf("%7u  %-8s  %9s  %7u  %-8s  ", look->pid, process->user, say_count(look->tasks).text,
 	       look->threads, look->recording ? look->detail : "-");
 	if (look->recorder)
 		printf("%-8u  ", look->recorder);
 	else
 		printf("%-8s  ", "-");
-	say_text(stdout, look->program);
-	if (look->adapters[0]) {
-		printf("  (");
-		say_text(stdout, look->adapters);
-		printf(")");
-	}
+	width = say_text(stdout, look->adapters[0] ? look->adapters : "-");
+	printf("%*s  ", width < 16 ? 16 - width : 0, "");
+	say_text(stdout, look->command);
+	if (look->inner_pid)
+		printf("  (pid %u in its container)", look->inner_pid);
 	printf("\n");
 }
 
@@ -70,14 +70,21 @@ static void show_json(const struct process *process)
 
 	json_open(&json, NULL, '{');
 	json_number(&json, "pid", look->pid);
+	if (look->inner_pid)
+		json_number(&json, "inner_pid", look->inner_pid);
 	json_text(&json, "user", process->user);
 	json_text(&json, "program", look->program);
+	json_text(&json, "command", look->command);
 	json_text(&json, "adapters", look->adapters);
 	json_number(&json, "tasks", look->tasks);
+	json_number(&json, "tasks_lost", look->tasks_lost);
 	json_number(&json, "threads", look->threads);
 	json_bool(&json, "recording", look->recording);
 	json_text(&json, "detail", look->detail);
 	json_number(&json, "recorder", look->recorder);
+	if (look->output[0])
+		json_text(&json, "output", look->output);
+	json_text(&json, "arena", look->in_file ? look->path : "memfd");
 	json_close(&json, '}');
 	json_line(&json);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/look.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "drain/find.h"
 #include "drain/sites.h"
 #include "unweave/callback.h"
+#include "util/cleanup.h"
 
 static void copy_text(char *to, const char *from, size_t size)
 {
@@ -65,6 +67,27 @@ static const char *detail_of(const struct arena_config *config, uint64_t mode)
 						    : "some";
 }
 
+/* The arguments, with spaces between; of one that has none left, its program. */
+static void read_command(struct look *look)
+{
+	char path[32];
+	cleanup(close_fd) int fd = -1;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", look->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, look->command, sizeof(look->command) - 1);
+	while (length > 0 && !look->command[length - 1])
+		length--;
+	for (ssize_t i = 0; i < length; i++)
+		if (!look->command[i])
+			look->command[i] = ' ';
+	if (length > 0)
+		look->command[length] = '\0';
+	else
+		memcpy(look->command, look->program, sizeof(look->command));
+}
+
 static void read_arena(struct look *ret, const struct attachment *attachment)
 {
 	struct arena_control *control = attachment->control;
@@ -74,6 +97,7 @@ static void read_arena(struct look *ret, const struct attachment *attachment)
 
 	*ret = (struct look){
 		.pid = attachment->pid,
+		.inner_pid = attachment->foreign ? control->pid : 0,
 		.alive = attach_is_alive(attachment),
 		.in_file = control->place == ARENA_PLACE_FILE,
 		.recording = mode != ARENA_MODE_OFF,
@@ -104,5 +128,6 @@ int look_at(struct look *ret, uint32_t pid, struct diag *diag)
 	read_arena(ret, &attachment);
 	guard_end();
 	attach_fini(&attachment);
+	read_command(ret);
 	return 0;
 }

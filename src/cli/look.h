@@ -10,10 +10,12 @@
 
 struct look {
 	uint32_t pid;
+	uint32_t inner_pid; /* what it is called in its container; 0: it is in none */
 	bool alive;
-	char program[256];
-	char path[256]; /* of the arena */
-	char note[192]; /* why it is not where it should be; or empty */
+	char program[256]; /* its file */
+	char command[256]; /* as it was called, with its arguments; cut where it is longer */
+	char path[256];    /* of the arena */
+	char note[192];    /* why it is not where it should be; or empty */
 	bool in_file;
 	bool recording; /* or about to */
 	const char

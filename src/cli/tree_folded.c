@@ -76,8 +76,9 @@ int tree_folded(const struct tree *tree, FILE *to)
 		const struct snapshot_task *task = &snapshot->tasks[tree->rows[i].task];
 
 		if (naming_role(snapshot_site(snapshot, task->task.site)) == NAMING_TASK)
-			chains[count++] =
-				(struct chain){snapshot->frames + task->chain, task->chain_count};
+			chains[count++] = (struct chain){
+				task->chain_count ? &snapshot->frames[task->chain] : NULL,
+				task->chain_count};
 	}
 	qsort(chains, count, sizeof(*chains), compare);
 	for (uint32_t i = 0, next; i < count; i = next) {

@@ -98,24 +98,51 @@ static int add_core_modules(struct symbols *symbols, struct core *core, const ch
 	return r;
 }
 
-/* Of one that is left: what it cannot show. */
-static void say_missing(struct tree_source *source)
+/* Of a process: what it cannot show, and why. */
+static void say_missing(struct tree_source *source, const struct attachment *attachment)
 {
-	if (source->snapshot.ended && source->snapshot.unread == ESRCH)
-		snprintf(source->missing, sizeof(source->missing),
-			 "process %u is no more: what it left has no chains", source->pid);
-	else if (source->snapshot.unread)
-		snprintf(source->missing, sizeof(source->missing),
-			 "the chains of process %u could not be read: %s", source->pid,
-			 strerror(source->snapshot.unread));
-	if (source->snapshot.unread == EPERM)
+	const struct snapshot *snapshot = &source->snapshot;
+	size_t room = sizeof(source->missing);
+	char *text = source->missing;
+
+	if (attachment->cut)
+		snprintf(text, room, "the arena of process %u was cut off: tasks may be missing",
+			 source->pid);
+	else if (attachment->copied)
+		snprintf(text, room,
+			 "process %u is another program by now: what the last one left has no "
+			 "chains",
+			 source->pid);
+	else if (snapshot->ended)
+		snprintf(text, room, "process %u is no more: what it left has no chains",
+			 source->pid);
+	else if (!attach_is_alive(attachment))
+		snprintf(text, room,
+			 "process %u ended while it was looked at: chains may be missing",
+			 source->pid);
+	else if (snapshot->unread)
+		snprintf(text, room, "the chains of process %u could not be read: %s", source->pid,
+			 strerror(snapshot->unread));
+	if (snapshot->unread == EPERM)
 		snprintf(source->missing_hint, sizeof(source->missing_hint),
 			 "run unweave as root, or as the user who may trace that process");
 }
 
+/* Without its mappings there are addresses, and no names. */
+static int name_code(struct tree_source *source, const struct attachment *attachment)
+{
+	struct symbols_options options = {.pid = source->snapshot.ended ? 0 : source->pid};
+	int r = symbols_new(&source->symbols, &options);
+
+	if (r < 0)
+		return r;
+	r = source->snapshot.ended ? add_kept_modules(source->symbols, attachment)
+				   : maps_each(source->pid, add_module, source->symbols);
+	return r == -ENOMEM ? r : 0;
+}
+
 int tree_source_pid(struct tree_source *ret, uint32_t pid, struct diag *diag)
 {
-	struct symbols_options options = {0};
 	struct attachment attachment;
 	int r = find_pid(&attachment, pid, diag);
 
@@ -123,28 +150,18 @@ int tree_source_pid(struct tree_source *ret, uint32_t pid, struct diag *diag)
 		return r;
 	*ret = (struct tree_source){.pid = pid};
 	guard_begin(&attachment);
+	attachment.copied = !find_is_mapped(&attachment) && attach_is_alive(&attachment);
 	r = snapshot_take(&ret->snapshot, &attachment);
 	attach_program(&attachment, ret->program);
 	ret->program[sizeof(ret->program) - 1] = '\0';
-	options.pid = ret->snapshot.ended ? 0 : pid;
 	if (r == 0)
-		r = symbols_new(&ret->symbols, &options);
-	/* Without its mappings there are addresses, and no names. */
-	if (r == 0 && ret->snapshot.ended)
-		r = add_kept_modules(ret->symbols, &attachment);
-	else if (r == 0)
-		r = maps_each(pid, add_module, ret->symbols);
+		r = name_code(ret, &attachment);
 	guard_end();
-	if (attachment.cut)
-		snprintf(ret->missing, sizeof(ret->missing),
-			 "the arena of process %u was cut while it was read: tasks are missing",
-			 pid);
-	else
-		say_missing(ret);
+	say_missing(ret, &attachment);
 	attach_fini(&attachment);
-	if (r == -ENOMEM || !ret->symbols)
+	if (r < 0)
 		tree_source_fini(ret);
-	return r == -ENOMEM ? r : 0;
+	return r;
 }
 
 static void say_missing_of_core(struct tree_source *source, const struct core *core,

@@ -128,18 +128,25 @@ static const char *frame_text(struct page *page, const struct snapshot_frame *fr
 
 static int show_frame(struct page *page, const struct snapshot_frame *frame, int indent)
 {
-	const char *text = frame->omitted ? "... more frames ..." : frame_text(page, frame);
+	const char *text = frame->omitted ? NULL : frame_text(page, frame);
 
-	if (!text)
+	if (frame->omitted && frame->address)
+		fprintf(page->to, "%*s... %s more frames ...\n", indent, "",
+			say_count(frame->address).text);
+	else if (frame->omitted)
+		fprintf(page->to, "%*s... not known ...\n", indent, "");
+	else if (!text)
 		return -ENOMEM;
-	fprintf(page->to, "%*s%s\n", indent, "", text);
+	else
+		fprintf(page->to, "%*s%s\n", indent, "", text);
 	return 0;
 }
 
 static int show_chain(struct page *page, const struct snapshot_task *task, int indent)
 {
-	const struct snapshot_frame *frames = page->tree->snapshot->frames + task->chain;
-	const struct snapshot_frame gap = {.omitted = true};
+	const struct snapshot_frame *frames = page->tree->snapshot->frames;
+	const struct snapshot_frame gap = {.omitted = true,
+					   .address = task->chain_count - FRAMES_SHOWN};
 	int r = 0;
 
 	for (uint32_t i = 0; i < task->chain_count && r == 0; i++) {
@@ -148,7 +155,7 @@ static int show_chain(struct page *page, const struct snapshot_task *task, int i
 			i = task->chain_count - FRAMES_SHOWN / 2;
 		}
 		if (r == 0)
-			r = show_frame(page, &frames[i], indent);
+			r = show_frame(page, &frames[task->chain + i], indent);
 	}
 	return r;
 }
@@ -194,8 +201,10 @@ static void show_sum(const struct page *page)
 			say_count(tree->row_count - tree->shown).text);
 	fprintf(page->to, "%s task%s %s in process %u, on %u thread%s\n",
 		say_count(snapshot->count).text, snapshot->count == 1 ? "" : "s",
-		snapshot->ended ? "lived" : "live", tree->source->pid, snapshot->threads,
-		snapshot->threads == 1 ? "" : "s");
+		snapshot->ended        ? "lived"
+		: snapshot->count == 1 ? "lives"
+				       : "live",
+		tree->source->pid, snapshot->threads, snapshot->threads == 1 ? "" : "s");
 	if (tree->source->signal)
 		fprintf(page->to, "it was ended by signal %u (%s), on thread %u\n",
 			tree->source->signal, strsignal((int)tree->source->signal),

@@ -222,9 +222,52 @@ static bool is_its_own(struct attachment *attachment, uint32_t pid)
 	return attachment->pid == inner_pid(pid) && namespace == namespace_of(process);
 }
 
+static void close_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+/* Calls `is_it` for each line of the mappings, until one is; `unknown` if they may not be seen. */
+static bool any_mapping(uint32_t pid, bool (*is_it)(const void *data, const char *line),
+			const void *data, bool unknown)
+{
+	char path[32], line[512];
+	cleanup(close_file) FILE *maps = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return unknown;
+	while (fgets(line, sizeof(line), maps))
+		if (is_it(data, line))
+			return true;
+	return false;
+}
+
+static bool is_memfd(const void *data, const char *line)
+{
+	(void)data;
+	return strstr(line, "/memfd:" ARENA_MEMFD_NAME) != NULL;
+}
+
+static bool is_file(const void *data, const char *line)
+{
+	const struct attachment *attachment = data;
+	uint64_t inode;
+
+	return sscanf(line, "%*s %*s %*s %*s %" SCNu64, &inode) == 1 && inode == attachment->inode;
+}
+
+bool find_is_mapped(const struct attachment *attachment)
+{
+	return any_mapping(attachment->pid, is_file, attachment, true);
+}
+
 static int search_memfd(struct attachment *ret, uint32_t pid, struct diag *diag)
 {
-	int fd = attach_open_memfd(pid);
+	/* Of a thousand processes few have one, and some have a thousand descriptors. */
+	int fd = any_mapping(pid, is_memfd, NULL, false) ? attach_open_memfd(pid) : -ENOENT;
 
 	return fd < 0 ? fd : attach_fd(ret, fd, "", diag);
 }

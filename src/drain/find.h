@@ -12,6 +12,9 @@
  */
 int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag);
 
+/* Whether the process has the arena mapped: not if it became another program, by exec. */
+bool find_is_mapped(const struct attachment *attachment);
+
 /*
  * Maps an arena of ours whose program began by itself for `recorder`, locks it
  * and takes the order off it, so that it is found once. `pid`: that program only,

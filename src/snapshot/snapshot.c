@@ -15,6 +15,21 @@
 /* More frames of one chain than are ever worth showing. */
 #define CHAIN_MAX 4096u
 
+/* What the head of its chain says: that it waits, or that somebody runs it. */
+static enum snapshot_rest rest_of(const struct head_subject *subject)
+{
+	if (heads_is_at_rest(subject))
+		return SNAPSHOT_AT_REST;
+	return subject->known && subject->head.task == subject->task.id && subject->head.turn % 2 &&
+			       memcmp(&subject->head, &subject->again, sizeof(subject->head)) == 0
+		       ? SNAPSHOT_IN_TURN
+		       : SNAPSHOT_REST_UNKNOWN;
+}
+
+/*
+ * Of a task that runs, those who wait for what runs, which has left the chain: a
+ * thread that hangs leaves it so, and one that does not is told apart, mostly, by the second look.
+ */
 static int add_chain(struct snapshot *snapshot, struct snapshot_task *task,
 		     const struct head_subject *subject)
 {
@@ -22,8 +37,10 @@ static int add_chain(struct snapshot *snapshot, struct snapshot_task *task,
 	uint32_t omitted = heads_omitted(subject);
 	int r = 0;
 
-	if (!heads_is_at_rest(subject))
+	if (task->rest == SNAPSHOT_REST_UNKNOWN)
 		return 0;
+	if (task->rest == SNAPSHOT_IN_TURN)
+		r = snapshot_add_frame(snapshot, 0, 0, true);
 	for (uint32_t i = 0; i < subject->count && r == 0; i++) {
 		if (omitted && i == HEADS_ENDS) {
 			r = snapshot_add_frame(snapshot, omitted, 0, true);
@@ -34,18 +51,6 @@ static int add_chain(struct snapshot *snapshot, struct snapshot_task *task,
 				       subject->frames[heads_place(i)].state, false);
 	}
 	return r < 0 ? r : snapshot_end_chain(snapshot, task, start);
-}
-
-/* What the head of its chain says: that it waits, or that somebody runs it. */
-static enum snapshot_rest rest_of(const struct head_subject *subject)
-{
-	if (heads_is_at_rest(subject))
-		return SNAPSHOT_AT_REST;
-	return subject->known && subject->head.task == subject->task.id &&
-			       subject->again.task == subject->task.id && subject->head.turn % 2 &&
-			       subject->again.turn % 2
-		       ? SNAPSHOT_IN_TURN
-		       : SNAPSHOT_REST_UNKNOWN;
 }
 
 static int add_batch(struct snapshot *snapshot, struct heads *heads,

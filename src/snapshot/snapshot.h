@@ -18,7 +18,7 @@
 #include "util/map.h"
 
 struct snapshot_frame {
-	uint64_t address; /* of an omission: how many frames */
+	uint64_t address; /* of an omission: how many frames; 0: unknown */
 	int32_t state;
 	bool omitted;
 };

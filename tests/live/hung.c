@@ -11,6 +11,8 @@
  *     callbacks  callbacks are armed, by one another, and never called
  *     crash      as `deadlock`, and then a task that runs takes a wrong address
  *
+ *     becomes    as `deadlock`, and then it becomes a shell that sleeps
+ *
  * With a second word it records itself, to a trace of that name. It says "ready".
  */
 #include <stdbool.h>
@@ -127,9 +129,27 @@ static int run_another(struct unweave_link *link, void *chain)
 	return UNWEAVE_STEP_DONE;
 }
 
-static void many(int count)
+static void spin_alone(void)
 {
-	for (int i = 0; i < count; i++) {
+	start(&requests[0], spin, 0);
+	unweave_chain_run(&requests[0].chain, 0);
+}
+
+static void spin_nested(void)
+{
+	start(&requests[0], run_another, 0);
+	unweave_chain_run(&requests[0].chain, 0);
+}
+
+static void become_another(void)
+{
+	deadlock();
+	execlp("sh", "sh", "-c", "echo ready; exec sleep 100", NULL);
+}
+
+static void many(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
 		uint64_t task =
 			unweave_task_new(UNWEAVE_SITE("one of many"), UNWEAVE_MODEL_CHAIN, 0, NULL);
 
@@ -210,28 +230,33 @@ static void record(const char *path)
 		exit(1);
 }
 
+static const struct {
+	const char *name;
+	void (*run)(void);
+} ways[] = {
+	{"deadlock", deadlock},   {"crash", deadlock_and_crash}, {"becomes", become_another},
+	{"callbacks", callbacks}, {"spin", spin_alone},          {"nested", spin_nested},
+};
+
+/* The n-th word as a number; 0: there is none. */
+static size_t number(int argc, char **argv, int n)
+{
+	return argc > n ? (size_t)atol(argv[n]) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (argc == 3 && strcmp(what, "many") != 0)
-		record(argv[2]);
-	if (strcmp(what, "deadlock") == 0)
-		deadlock();
-	else if (strcmp(what, "crash") == 0)
-		deadlock_and_crash();
+	if (strcmp(what, "crowd") == 0)
+		crowd(number(argc, argv, 2), number(argc, argv, 3));
 	else if (strcmp(what, "many") == 0)
-		many(argc > 2 ? atoi(argv[2]) : 0);
-	else if (strcmp(what, "crowd") == 0)
-		crowd(argc > 2 ? (size_t)atol(argv[2]) : 1, argc > 3 ? (size_t)atol(argv[3]) : 0);
-	else if (strcmp(what, "callbacks") == 0)
-		callbacks();
-	else if (strcmp(what, "spin") == 0 || strcmp(what, "nested") == 0)
-		start(&requests[0], *what == 's' ? spin : run_another, 0);
-	else
-		return 2;
-	if (requests[0].chain.head.innermost && strcmp(what, "deadlock") != 0)
-		unweave_chain_run(&requests[0].chain, 0);
+		many(number(argc, argv, 2));
+	else if (argc > 2)
+		record(argv[2]);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strcmp(what, ways[i].name) == 0)
+			ways[i].run();
 	say_ready();
 	for (;;)
 		pause();

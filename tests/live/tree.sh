@@ -102,7 +102,7 @@ shows_callbacks_by_what_armed_them()
 	tree
 	end
 	shows '^[0-9]+  listen on_client: standing' && shows '  read load_user: new' &&
-		shows 'on_client' && shows 'main'
+		shows 'on_client' && shows ' callbacks '
 }
 
 folds_chains()
@@ -122,6 +122,81 @@ takes_many()
 		shows '^300,000 tasks live'
 }
 
+# What a thread runs is known while it is stopped, and also if nobody records.
+sees_a_stopped_run()
+{
+	begin "$@"
+	kill -STOP "$pid"
+	tree
+	end
+	shows '^[0-9]+  request: running' &&
+		[ "$(grep -A3 'request: running' shown | grep -c 'load_user')" -eq "$chains" ]
+}
+
+chooses()
+{
+	begin deadlock t.unw
+	tree --json
+	alice=$(sed -n '2s/^{"task":\([0-9]*\).*/\1/p' shown) bob=$(sed -n '3s/^{"task":\([0-9]*\).*/\1/p' shown)
+	tree --no-chains --task "$bob" && shows "^$bob  bob: waiting" && [ "$(grep -c ': waiting' shown)" -eq 1 ] &&
+		tree --no-chains --task "$alice" && [ "$(grep -c ': waiting' shown)" -eq 3 ] &&
+		tree --no-chains --site carol && shows '^[0-9]+  carol' && [ "$(grep -c ': waiting' shown)" -eq 1 ] &&
+		tree --no-chains --site hung.c && [ "$(grep -c ': waiting' shown)" -eq 3 ] &&
+		tree --state running && shows '^3 tasks live' && ! grep -q alice: shown &&
+		tree --no-chains --sort time && [ "$(sed -n 's/.*  \([a-z]*\): waiting.*/\1/p' shown | xargs)" = 'alice bob carol' ] &&
+		tree --no-chains --sort id -n 1 && shows "^$alice  alice" && shows '^... 2 tasks more$' &&
+		! tree --task 2 && grep -q "process $pid has no task 2, or it has ended" words &&
+		! tree --sort size && grep -q "sort" words
+	local result=$?
+	end
+	return $result
+}
+
+# Its last program's arena is there still.
+knows_another_program()
+{
+	begin becomes
+	tree
+	end
+	shows '  alice: unknown for task' && ! grep -q take_lock shown && shows '^3 tasks lived' &&
+		grep -q "process $pid is another program by now" words
+}
+
+# The arena is made smaller while it is read, or before; whoever reads it goes on.
+bears_a_cut_arena()
+{
+	local result i
+	for i in 1 2 3 4 5 6; do
+		begin many 100000
+		kill -STOP "$pid"
+		timeout 30 "$unweave" tree "$pid" >shown 2>words &
+		local reader=$!
+		[ $((i % 2)) -eq 0 ] || read -r -t 0.0$i <> <(:)
+		truncate -s $((i * 3000000)) "$UNWEAVE_DIR"/unweave-*/"$pid"-*
+		wait "$reader"
+		result=$?
+		end
+		[ $result -le 1 ] || { echo "it ended with $result" && cat words && return 1; }
+		[ $result -eq 0 ] || grep -q '^unweave: ' words || return 1
+	done
+}
+
+# Most of them end while they are looked at.
+bears_programs_that_end()
+{
+	local i result
+	for i in 1 2 3 4 5 6 7 8; do
+		begin many 20000
+		timeout 30 "$unweave" tree "$pid" >shown 2>words &
+		local reader=$!
+		[ $((i % 2)) -eq 0 ] || read -r -t 0.00$i <> <(:)
+		end
+		wait "$reader"
+		result=$?
+		[ $result -le 1 ] || { echo "it ended with $result" && cat words && return 1; }
+	done
+}
+
 says_what_is_wrong()
 {
 	! "$unweave" tree $$ >shown 2>words && grep -q 'has no arena' words &&
@@ -134,8 +209,18 @@ try 'a stopped program shows its tasks, as JSON too' sees_a_stopped_one
 try 'a task that spins shows its chain' sees_what_spins spin ''
 try 'and one inside of another' knows_both_runs
 try 'a program that nobody records shows what it can' sees_one_that_nobody_records
+chains=1
+try 'so it is, stopped' sees_a_stopped_run spin t.unw
+chains=2
+try 'and stopped inside of another' sees_a_stopped_run nested t.unw
+chains=1
+try 'and if nobody records, by who waits for it' sees_a_stopped_run spin
 try 'callbacks show what armed them' shows_callbacks_by_what_armed_them
 try 'chains fold into stacks' folds_chains
 try '300,000 tasks are no trouble' takes_many
+try 'tasks can be chosen and sorted' chooses
+try 'a process that became another program says so' knows_another_program
+try 'an arena that is cut off is no trouble' bears_a_cut_arena
+try 'nor is a program that ends meanwhile' bears_programs_that_end
 try 'a mistake gets a sentence' says_what_is_wrong
 finish

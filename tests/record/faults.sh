@@ -180,7 +180,7 @@ has_too_many_tasks()
 	done
 	"$unweave" ps >listed
 	kill $pid && wait $pid
-	grep -Eq "^ +$pid .* 255 +1 +- +- +$subject$" listed &&
+	grep -Eq "^ +$pid .* 255 +1 +- +- +- +$subject keep 1000 sleep 5000$" listed &&
 		grep -Eq '^  tasks +255$' shown && grep -q '745 tasks that found no place' shown
 }
 
