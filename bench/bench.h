@@ -29,6 +29,7 @@ int group_versus(struct bench *bench);
 int group_adapters(struct bench *bench);
 int group_top(struct bench *bench);
 int group_tree(struct bench *bench);
+int group_coro(struct bench *bench);
 
 enum bench_cpu { BENCH_CPU_WORKER, BENCH_CPU_DRAIN };
 

@@ -29,6 +29,9 @@ static const struct {
 	{"adapters", group_adapters, {"uv.", "ev.", "glib."}},
 	{"top", group_top, {"top."}},
 	{"tree", group_tree, {"tree."}},
+#ifdef BENCH_CORO
+	{"coroutines", group_coro, {"coro."}},
+#endif
 };
 
 struct options {

@@ -33,6 +33,7 @@
 #define UNWEAVE_CORO_HPP
 
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <type_traits>
 
@@ -215,7 +216,7 @@ public:
 	/* `flags`: UNWEAVE_RUN_LEAVE for a loop that goes straight on to the next. */
 	void resume(unsigned flags = 0) const
 	{
-		if (!routine_)
+		if (!routine_ || unweave_routine_run_plainly(routine_->raw()))
 			return coroutine_.resume();
 
 		routine::going going{coroutine_, {}};

@@ -74,6 +74,31 @@ static inline void unweave_routine_init(struct unweave_routine *routine, unweave
  */
 UNWEAVE_API int unweave_routine_run(struct unweave_routine *routine, void *context, unsigned flags);
 
+/* Whether nobody records, and it is the innermost of a chain: then there is little to do. */
+static inline int unweave_priv_routine_plain(const struct unweave_routine *routine)
+{
+	return unweave_priv_off(unweave_priv_gate()) && routine->root &&
+	       routine->root->head.innermost == &routine->link;
+}
+
+/*
+ * [hot] While nobody records: notes that it goes on, and returns 1; then the caller is to resume
+ * it as if there were no unweave. 0: unweave_routine_run() is to be called.
+ */
+static inline int unweave_routine_run_plainly(struct unweave_routine *routine)
+{
+	struct unweave_head *head;
+
+	if (!unweave_priv_routine_plain(routine))
+		return 0;
+	head = &routine->root->head;
+	__atomic_store_n(&head->turn, head->turn | 1, __ATOMIC_RELAXED);
+	/* As head_begin_turn() has it: the turn, before what the run changes. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	routine->link.state = UNWEAVE_STATE_LINE;
+	return 1;
+}
+
 /*
  * [hot] `parent` awaits `child`, in `line` of its source (0: not known), and goes on when it
  * is done. If the child has begun already, or is in a chain, nothing happens: see
@@ -95,7 +120,21 @@ UNWEAVE_API void unweave_routine_switch(struct unweave_routine *to);
  * run of its task ends here. Also for the awaiter of one that completed, if it is to go on by
  * a queue.
  */
-UNWEAVE_API void unweave_routine_suspend(struct unweave_routine *routine, uint32_t line);
+UNWEAVE_API void unweave_priv_routine_suspend(struct unweave_routine *routine, uint32_t line);
+
+static inline void unweave_routine_suspend(struct unweave_routine *routine, uint32_t line)
+{
+	struct unweave_head *head;
+
+	if (!unweave_priv_routine_plain(routine) || !routine->root->head.task) {
+		unweave_priv_routine_suspend(routine, line);
+		return;
+	}
+	head = &routine->root->head;
+	if (line)
+		routine->link.state = UNWEAVE_STATE_LINE | (int32_t)line;
+	__atomic_store_n(&head->turn, head->turn + (head->turn & 1), __ATOMIC_RELEASE);
+}
 
 /* [hot] It does not wait after all, and goes on here. */
 UNWEAVE_API void unweave_routine_resumed(struct unweave_routine *routine);

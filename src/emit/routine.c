@@ -383,7 +383,9 @@ LINKS_DISPATCH void unweave_routine_resumed(struct unweave_routine *routine)
 	go_on(routine);
 }
 
-LINKS_DISPATCH void unweave_routine_suspend(struct unweave_routine *routine, uint32_t line)
+/* A session, or the thread, has changed since the run began, or there is none. */
+static __attribute__((noinline)) void suspend_otherwise(struct unweave_routine *routine,
+							uint32_t line)
 {
 	bool running = open_chain(routine);
 	struct unweave_head *head = &routine->root->head;
@@ -400,6 +402,24 @@ LINKS_DISPATCH void unweave_routine_suspend(struct unweave_routine *routine, uin
 		links_suspend(head, LINKS_ROUTINE, own && run->flags & UNWEAVE_RUN_LEAVE);
 	if (own)
 		end_early(run);
+	head_end_turn(head);
+}
+
+LINKS_DISPATCH void unweave_priv_routine_suspend(struct unweave_routine *routine, uint32_t line)
+{
+	struct routine_run *run = innermost_run();
+	struct unweave_head *head;
+
+	/* Mostly it is what runs here, and nothing has changed since its run began. */
+	if (emit_unlikely(!run || run->current != routine || !run->run.dispatch.task ||
+			  run->run.gate != unweave_priv_gate() ||
+			  run->run.self->hot.gate != run->run.gate))
+		return suspend_otherwise(routine, line);
+	head = &routine->root->head;
+	set_line(routine, head, line);
+	links_suspend_now(run->run.self, run->run.gate, head, LINKS_ROUTINE,
+			  run->flags & UNWEAVE_RUN_LEAVE);
+	end_early(run);
 	head_end_turn(head);
 }
 
