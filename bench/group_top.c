@@ -220,10 +220,12 @@ static void report(const struct samples *samples, const struct slices *slices)
 		double median = stats_median(watcher->ms, watcher->refreshes);
 
 		rows_set("top.refresh.ms", watcher->ms[0], median);
-		rows_note("top.refresh.ms",
-			  "%u tasks, %.0fk new a second; the first %.0f; %.0f MB; lost %llu",
-			  slices->crowd.count, 1e6 / alone, watcher->first_ms, watcher->mb,
-			  (unsigned long long)watcher->lost);
+		rows_note(
+			"top.refresh.ms",
+			"%u tasks, %.0fk new a second; first %.0f, worst %.0f; %.0f MB; %llu lost",
+			slices->crowd.count, 1e6 / alone, watcher->first_ms,
+			watcher->ms[watcher->refreshes - 1], watcher->mb,
+			(unsigned long long)watcher->lost);
 	}
 	rows_set("top.attached.pct",
 		 100 * (samples_best(samples, WATCHED) / samples_best(samples, ALONE) - 1),

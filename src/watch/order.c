@@ -9,7 +9,7 @@
 
 #include "watch/query.h"
 
-#define FEW 24u /* that are sorted as they are */
+#define KEY_BYTES 8u /* of a name */
 
 static int by_place(const void *a, const void *b)
 {
@@ -43,12 +43,12 @@ int order_prepare(struct choice *choice)
 	return choice->query->order == WATCH_BY_SITE ? rank_sites(choice->watch) : 0;
 }
 
-/* The first bytes of a text as a number that is in its order. */
-static uint64_t prefix_of(const char *text)
+/* The next bytes of a text as a number that is in its order. */
+static uint64_t part_of(const char *text)
 {
 	uint64_t key = 0;
 
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < KEY_BYTES; i++) {
 		key = key << 8 | (uint8_t)*text;
 		text += *text != '\0';
 	}
@@ -67,7 +67,7 @@ static uint64_t value_of(const struct choice *choice, const struct watch_task *t
 	case WATCH_BY_STATE:
 		return task->state;
 	case WATCH_BY_NAME:
-		return prefix_of(name_of(watch, task, room));
+		return part_of(name_of(watch, task, room));
 	case WATCH_BY_SITE: {
 		struct site *site = site_get(watch, task->site);
 
@@ -98,38 +98,23 @@ static uint64_t value_of(const struct choice *choice, const struct watch_task *t
 	}
 }
 
-/* The same turned around if need be; what is unknown comes last. */
-uint64_t order_key(const struct choice *choice, const struct watch_task *task, uint64_t tasks)
+/* Turned around if need be; what is unknown comes last. */
+static uint64_t turned(const struct choice *choice, uint64_t value)
 {
-	uint64_t value = value_of(choice, task, tasks);
-
 	if (value == WATCH_UNKNOWN)
 		return UINT64_MAX;
 	return choice->query->ascending ? value : UINT64_MAX - 1 - value;
 }
 
-/*
- * Of two with the same key. Names are longer than keys; else the order of the picture counts, in
- * which a task stays before another as long as both live.
- */
-static bool tie_first(const struct choice *choice, const struct pick *one, const struct pick *two)
+uint64_t order_key(const struct choice *choice, const struct watch_task *task, uint64_t tasks)
 {
-	char rooms[2][TABLE_NAME_BYTES];
-
-	if (choice->query->order == WATCH_BY_NAME) {
-		int order = strcmp(name_of(choice->watch, order_picked(choice, one), rooms[0]),
-				   name_of(choice->watch, order_picked(choice, two), rooms[1]));
-
-		if (order)
-			return choice->query->ascending ? order < 0 : order > 0;
-	}
-	return one->index < two->index;
+	return turned(choice, value_of(choice, task, tasks));
 }
 
-bool order_first(const struct choice *choice, const struct pick *one, const struct pick *two)
-{
-	return one->key != two->key ? one->key < two->key : tie_first(choice, one, two);
-}
+/* The parts of a row of picks by their keys: those below one, the same, and those above. */
+struct parts {
+	uint32_t same, above; /* where they begin */
+};
 
 static void swap(struct pick *one, struct pick *two)
 {
@@ -139,47 +124,124 @@ static void swap(struct pick *one, struct pick *two)
 	*two = kept;
 }
 
-static void sort_few(const struct choice *choice, struct pick *picks, uint32_t count)
+/* A key from the middle, mostly: the median of three. */
+static uint64_t middle_key(const struct pick *picks, uint32_t count)
 {
-	for (uint32_t i = 1; i < count; i++)
-		for (uint32_t at = i; at && order_first(choice, &picks[at], &picks[at - 1]); at--)
-			swap(&picks[at], &picks[at - 1]);
+	uint64_t a = picks[count / 4].key, b = picks[count / 2].key,
+		 c = picks[count - 1 - count / 4].key;
+
+	if (a > b) {
+		uint64_t kept = a;
+
+		a = b;
+		b = kept;
+	}
+	return c <= a ? a : c < b ? c : b;
 }
 
-/* Puts the median of three where it divides the picks; returns where. */
-static uint32_t divide(const struct choice *choice, struct pick *picks, uint32_t count)
+static struct parts divide(struct pick *picks, uint32_t count)
 {
-	uint32_t middle = count / 2, last = count - 1, at = 0;
+	uint64_t key = middle_key(picks, count);
+	struct parts parts = {0, count};
+	uint32_t at = 0;
 
-	if (order_first(choice, &picks[middle], &picks[0]))
-		swap(&picks[middle], &picks[0]);
-	if (order_first(choice, &picks[last], &picks[0]))
-		swap(&picks[last], &picks[0]);
-	if (order_first(choice, &picks[last], &picks[middle]))
-		swap(&picks[last], &picks[middle]);
-	swap(&picks[middle], &picks[last]);
-	for (uint32_t i = 0; i < last; i++)
-		if (order_first(choice, &picks[i], &picks[last]))
-			swap(&picks[i], &picks[at++]);
-	swap(&picks[at], &picks[last]);
-	return at;
+	while (at < parts.above) {
+		if (picks[at].key < key)
+			swap(&picks[at++], &picks[parts.same++]);
+		else if (picks[at].key > key)
+			swap(&picks[at], &picks[--parts.above]);
+		else
+			at++;
+	}
+	return parts;
+}
+
+static void sort_by(const struct choice *choice, struct pick *picks, uint32_t count, uint64_t first,
+		    uint64_t end, uint32_t bytes);
+
+/* Of what comes after these bytes of a name, which may be another by now. */
+static uint64_t name_key(const struct choice *choice, const struct pick *pick, uint32_t bytes)
+{
+	char room[TABLE_NAME_BYTES];
+	const char *name = name_of(choice->watch, order_picked(choice, pick), room);
+
+	return turned(choice, strnlen(name, bytes) < bytes ? 0 : part_of(name + bytes));
+}
+
+/*
+ * Those with the same key. Names are longer than keys: their next bytes decide. Else the order of
+ * the picture counts, in which a task stays before another as long as both live.
+ */
+static void sort_same(const struct choice *choice, struct pick *picks, uint32_t count,
+		      uint64_t first, uint64_t end, uint32_t bytes)
+{
+	uint64_t key = picks[0].key, value = choice->query->ascending ? key : UINT64_MAX - 1 - key;
+	bool more = bytes && value & 0xff; /* no name has ended here */
+
+	if (count < 2)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		picks[i].key = more ? name_key(choice, &picks[i], bytes) : picks[i].index;
+	sort_by(choice, picks, count, first, end, more ? bytes + KEY_BYTES : 0);
+	for (uint32_t i = 0; i < count; i++)
+		picks[i].key = key;
+}
+
+/* `bytes` of a name are in the keys so far; 0: they are no names. */
+static void sort_by(const struct choice *choice, struct pick *picks, uint32_t count, uint64_t first,
+		    uint64_t end, uint32_t bytes)
+{
+	while (count > 1 && first < end) {
+		struct parts parts = divide(picks, count);
+		uint64_t same = first > parts.same ? first - parts.same : 0;
+
+		if (first < parts.same)
+			sort_by(choice, picks, parts.same, first,
+				end < parts.same ? end : parts.same, bytes);
+		if (end > parts.same && first < parts.above)
+			sort_same(choice, picks + parts.same, parts.above - parts.same, same,
+				  (end < parts.above ? end : parts.above) - parts.same, bytes);
+		if (end <= parts.above)
+			return;
+		picks += parts.above;
+		count -= parts.above;
+		first = first > parts.above ? first - parts.above : 0;
+		end -= parts.above;
+	}
 }
 
 void order_part(const struct choice *choice, struct pick *picks, uint32_t count, uint64_t first,
 		uint64_t end)
 {
-	uint32_t at;
+	sort_by(choice, picks, count, first, end,
+		choice->query->order == WATCH_BY_NAME ? KEY_BYTES : 0);
+}
 
-	while (count > FEW) {
-		at = divide(choice, picks, count);
-		if (first < at)
-			order_part(choice, picks, at, first, end < at ? end : at);
-		if (end <= at + 1)
-			return;
-		picks += at + 1;
-		count -= at + 1;
-		first = first > at ? first - at - 1 : 0;
-		end -= at + 1;
+/* The same for one against another with the same key. */
+static bool tie_first(const struct choice *choice, const struct pick *one, const struct pick *two,
+		      const char *name_of_two)
+{
+	char room[TABLE_NAME_BYTES];
+
+	if (choice->query->order == WATCH_BY_NAME) {
+		int order = strcmp(name_of(choice->watch, order_picked(choice, one), room),
+				   name_of_two);
+
+		if (order)
+			return choice->query->ascending ? order < 0 : order > 0;
 	}
-	sort_few(choice, picks, count);
+	return one->index < two->index;
+}
+
+uint64_t order_place(const struct choice *choice, const struct pick *picks, uint32_t count,
+		     const struct pick *of)
+{
+	char room[TABLE_NAME_BYTES];
+	const char *name = name_of(choice->watch, order_picked(choice, of), room);
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		before += picks[i].key < of->key ||
+			  (picks[i].key == of->key && tie_first(choice, &picks[i], of, name));
+	return before;
 }

@@ -40,9 +40,11 @@ static inline const struct watch_task *order_picked(const struct choice *choice,
 
 	return choice->query->group ? &watch->groups[pick->index].sum : &watch->tasks[pick->index];
 }
-bool order_first(const struct choice *choice, const struct pick *one, const struct pick *two);
 /* Has those from `first` to `end` where they belong; of the others, only on which side. */
 void order_part(const struct choice *choice, struct pick *picks, uint32_t count, uint64_t first,
 		uint64_t end);
+/* How many come before `of`, which is one of them. */
+uint64_t order_place(const struct choice *choice, const struct pick *picks, uint32_t count,
+		     const struct pick *of);
 
 #endif /* WATCH_QUERY_H */

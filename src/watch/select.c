@@ -155,7 +155,6 @@ int watch_where(struct watch *watch, const struct watch_query *query, uint64_t i
 {
 	struct choice choice = {.watch = watch, .query = query};
 	const struct pick *found = NULL;
-	uint64_t before = 0;
 	int r = pick(&choice);
 
 	if (r < 0)
@@ -165,8 +164,6 @@ int watch_where(struct watch *watch, const struct watch_query *query, uint64_t i
 			found = &watch->picks[i];
 	if (!found)
 		return -ENOENT;
-	for (uint32_t i = 0; i < watch->pick_count; i++)
-		before += order_first(&choice, &watch->picks[i], found);
-	*ret = before;
+	*ret = order_place(&choice, watch->picks, watch->pick_count, found);
 	return 0;
 }
