@@ -208,8 +208,9 @@ static void show(struct routine_run *run, struct unweave_routine *routine)
 /* Goes on with another routine of the task that runs here. */
 static void go_on_in(struct routine_run *run, struct unweave_routine *routine)
 {
-	leave_line(routine);
+	/* First: the line is in the chain of what was shown before. */
 	show(run, routine);
+	leave_line(routine);
 	links_frame_resume(&run->run, false);
 }
 

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampling_routines.h"
 #include "scenario.h"
 #include "unweave/chain.h"
 #include "unweave/machine.h"
@@ -131,7 +132,10 @@ static int request_go(struct unweave_link *link, void *context)
 	case 3:
 		if (depth < 3) {
 			depth++;
-			run_calls(request->dice);
+			if (roll(&request->dice) % 2)
+				run_calls(request->dice);
+			else
+				routines_run(request->dice);
 			depth--;
 		}
 		break;
@@ -363,10 +367,19 @@ static timer_t sample_thread(void)
 
 static void run_some(uint32_t *dice)
 {
-	if (roll(dice) % 2)
+	switch (roll(dice) % 3) {
+	case 0:
 		run_request(*dice);
-	else if (!run_waiting())
-		run_calls(*dice);
+		break;
+	case 1:
+		if (!routines_run_waiting())
+			routines_run(*dice);
+		break;
+	default:
+		if (!run_waiting())
+			run_calls(*dice);
+		break;
+	}
 }
 
 static void begin(uint32_t dice)
@@ -377,7 +390,7 @@ static void begin(uint32_t dice)
 
 static void end(void)
 {
-	while (run_waiting())
+	while (run_waiting() || routines_run_waiting())
 		;
 	stage_end();
 }
