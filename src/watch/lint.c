@@ -85,7 +85,7 @@ static int watch_program(struct watch_lint *lint, const struct lint_limits *limi
 {
 	int r = lints_init(&lint->lints, limits, NULL, watch_symbols(lint->watch));
 
-	if (r < 0 || tree_new(&lint->tree) < 0)
+	if (r < 0 || tree_new(&lint->tree) < 0 || map_init(&lint->in_circle, UINT32_MAX) < 0)
 		return -ENOMEM;
 	/* Without one there are chains, and no native stacks. */
 	if (lint->lints.symbols && unwinder_new(&lint->unwinder, lint->lints.symbols) < 0)
@@ -119,6 +119,7 @@ struct watch_lint *watch_lint_free(struct watch_lint *lint)
 		watch_tap(lint->watch, NULL);
 	if (lint->lints.texts)
 		lints_fini(&lint->lints);
+	map_fini(&lint->in_circle);
 	unwinder_free(lint->unwinder);
 	tree_free(lint->tree);
 	reader_free(lint->reader);
@@ -226,7 +227,8 @@ static int judge_waiting(struct watch_lint *lint, const struct watch_task *task,
 		waiting.waits = UNWEAVE_WAIT_TIMER;
 	find_out(lint, task, &waiting);
 	kind = lint_judge_wait(&lint->lints.limits, &waiting);
-	if (kind == LINT_KINDS)
+	/* That it waits for long is then the least. */
+	if (kind == LINT_KINDS || (kind == LINT_WAIT && map_find(&lint->in_circle, task->id)))
 		return 0;
 	r = note(lint, task, kind, waiting.overdue ? waiting.overdue : waiting.ns, &worst, bits);
 	if (worst)
@@ -285,7 +287,7 @@ static int judge_tasks(struct watch_lint *lint)
 
 	for (uint32_t i = 0; i < watch_task_count(watch) && r == 0; i++) {
 		const struct watch_task *task = watch_task_at(watch, i);
-		uint32_t bits = 0;
+		uint32_t bits = map_find(&lint->in_circle, task->id) ? 1u << LINT_DEADLOCK : 0;
 
 		if (task->state == WATCH_RUNNING)
 			r = judge_running(lint, task, &bits);
@@ -316,6 +318,9 @@ static int on_circle(void *data, const uint64_t *tasks, uint32_t count)
 	}
 	if (now - since < lint->lints.limits.at[LINT_DEADLOCK])
 		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (map_put(&lint->in_circle, tasks[i], 1) < 0)
+			return -ENOMEM;
 	/* Each circle is a warning of its own. */
 	r = lints_add(&lint->lints, LINT_DEADLOCK, watch_task_find(watch, tasks[0])->site,
 		      ++lint->circles, &warning);
@@ -368,13 +373,14 @@ static int judge(struct watch_lint *lint)
 	if (r < 0)
 		return r;
 	lint->circles = 0;
+	map_clear(&lint->in_circle);
 	lints->now = now;
 	look_at_threads(lint);
 	r = lints_judge_sites(lints, now, !totals->lost);
-	if (r == 0)
-		r = judge_tasks(lint);
 	if (r == 0 && lints->limits.at[LINT_DEADLOCK] != LINT_OFF)
 		r = watch_cycles(lint->watch, on_circle, lint);
+	if (r == 0)
+		r = judge_tasks(lint);
 	if (r < 0)
 		return r;
 	lints_order(lints);

@@ -30,7 +30,8 @@ struct watch_lint {
 	struct reader *reader;     /* of a trace */
 	struct sighting sightings[SIGHTINGS];
 	uint32_t sighting_next;
-	uint32_t circles; /* of this picture, so far */
+	uint32_t circles;     /* of this picture, so far */
+	struct map in_circle; /* the tasks in them */
 
 	/* While a picture is judged. */
 	bool kept;          /* a run keeps a thread */

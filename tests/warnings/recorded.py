@@ -8,6 +8,7 @@ there must be no warning.
 """
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,11 +17,12 @@ SECONDS = 60
 
 
 def report(options, program):
-    with tempfile.NamedTemporaryFile(suffix=".unw") as trace:
-        subprocess.run([options.unweave, "record", "-q", "-o", trace.name, *options.record, "--", *program],
+    with tempfile.TemporaryDirectory() as work:
+        trace = os.path.join(work, "t.unw")
+        subprocess.run([options.unweave, "record", "-q", "-o", trace, *options.record, "--", *program],
                        check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
         words = ["--warn", options.warn] if options.warn else []
-        said = subprocess.run([options.unweave, "report", "--json", *words, trace.name],
+        said = subprocess.run([options.unweave, "report", "--json", *words, trace],
                               check=True, timeout=SECONDS, stdout=subprocess.PIPE).stdout
         return json.loads(said)
 
