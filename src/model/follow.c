@@ -23,6 +23,8 @@ struct run {
 	uint32_t capacity;
 	uint32_t done;    /* frames that are over, by events */
 	uint32_t resets;  /* how often its anchors started over */
+	uint32_t called;  /* of a coroutine: frames that began since, inside of the chain */
+	bool returned;    /* the last of its frame events was an end */
 	bool replayed;    /* it began earlier: its anchor may be any */
 	uint64_t omitted; /* what `addresses[cut]` says in truth, if not 0 */
 	uint32_t cut;
@@ -193,6 +195,8 @@ static int push(struct thread *thread, const struct unweave_event *event)
 	run = &thread->nest[thread->depth++];
 	run->task = event->task;
 	run->done = 0;
+	run->called = 0;
+	run->returned = false;
 	run->resets = 0;
 	run->replayed = event->kind == UNWEAVE_EVENT_REPLAY;
 	return set_chain(run, event->stack);
@@ -216,9 +220,33 @@ static struct run *run_of(struct thread *thread, uint64_t task)
 static void advance(struct thread *thread, uint64_t task, uint64_t frames)
 {
 	struct run *run = run_of(thread, task);
+	uint64_t called;
 
-	if (run)
-		run->done += frames < DONE_MOST - run->done ? (uint32_t)frames : 0;
+	if (!run)
+		return;
+	called = frames < run->called ? frames : run->called;
+	run->called -= (uint32_t)called;
+	frames -= called;
+	run->done += frames < DONE_MOST - run->done ? (uint32_t)frames : 0;
+	run->returned = true;
+}
+
+/* Coroutines: anchors say nothing of how far the run has come. */
+static bool is_routine(const struct run *run)
+{
+	return run->count && UNWEAVE_STATE_IS_LINE(run->states[0]);
+}
+
+/* A frame goes on: that after the one that ended, or, of coroutines, one that was called. */
+static void go_on(struct thread *thread, uint64_t task)
+{
+	struct run *run = run_of(thread, task);
+
+	if (!run)
+		return;
+	if (is_routine(run) && !run->returned && run->called < DONE_MOST)
+		run->called++;
+	run->returned = false;
 }
 
 static void restart_anchors(struct thread *thread, uint64_t task)
@@ -316,6 +344,9 @@ int follow_event(struct follow *follow, const struct unweave_event *event)
 	case UNWEAVE_EVENT_COMPLETE:
 		pop(thread, event->task);
 		break;
+	case UNWEAVE_EVENT_FRAME_RESUME:
+		go_on(thread, event->task);
+		break;
 	case UNWEAVE_EVENT_FRAME_COMPLETE:
 		advance(thread, event->task, 1);
 		break;
@@ -397,6 +428,9 @@ static bool count_done(const struct follow *follow, const struct run *run, int s
 	uint32_t off;
 
 	*ret = run->done;
+	/* What was called since is in no event. */
+	if (is_routine(run))
+		return counts_frames(follow, run->task) && !run->replayed && !run->called;
 	if (counts_frames(follow, run->task)) {
 		if (slot < 0 || run->replayed)
 			return true;
@@ -498,8 +532,9 @@ uint32_t follow_expected(const struct follow *follow, uint32_t tid,
 	for (uint32_t i = 0; i < runs; i++) {
 		const struct run *run = &thread->nest[thread->depth - 1 - i];
 		/* Callbacks go through the first one. */
-		bool known = (counts_frames(follow, run->task) && !run->replayed) ||
-			     (!run->count && map_find(&follow->callbacks, run->task));
+		bool known =
+			(counts_frames(follow, run->task) && !run->replayed && !is_routine(run)) ||
+			(!run->count && map_find(&follow->callbacks, run->task));
 
 		slots[i] = (uint8_t)(known ? run->done % UNWEAVE_ANCHORS : UNWEAVE_ANCHORS);
 	}

@@ -3,7 +3,8 @@
  * Stacks as words, innermost first: a letter is a function, @3 the anchor 3, %
  * the library's own code, & an adapter's, ~2 an omission. A chain that runs inside
  * of another stands before it, with a slash between; "?" is one that nobody knows,
- * m: before it says that it is of state machines, c: that it is a callback of site 1.
+ * m: before it says that it is of state machines, r: that it is of coroutines, c: that it is a
+ * callback of site 1.
  * In what comes out, f! is the running function, f^ one that awaits and f+ one that
  * armed.
  */
@@ -102,12 +103,16 @@ static inline void set(struct stage *stage, const char *native, const char *chai
 	while (*chains && (chain = strsep(&rest, "/"))) {
 		struct sample_segment *segment = &stage->segments[stage->sample.segment_count++];
 		const char *kind = strchr(chain, ':');
-		bool machine = kind && kind > chain && kind[-1] == 'm';
+		bool routine = kind && kind > chain && kind[-1] == 'r';
+		bool machine = routine || (kind && kind > chain && kind[-1] == 'm');
+		uint32_t first = stage->used;
 
 		segment->task = stage->sample.segment_count * 2 + machine;
 		segment->site = kind && !machine;
 		if (!strchr(chain, '?'))
 			segment->chain = stack_of(stage, kind ? kind + 1 : chain, false);
+		for (; routine && first < stage->used; first++)
+			stage->frames[first].state |= UNWEAVE_STATE_LINE;
 	}
 }
 

@@ -236,6 +236,39 @@ static void MixedV1AndV2Segments_ApplyCompletionHistoryIndependently(void)
 	EXPECT("x i @3 % m", SPLICE_EXACT, "x i!");
 }
 
+/* A chain of coroutines: the number of an anchor says how many are inside of each other. */
+static void resume_routines(const char *words)
+{
+	struct unweave_event event = {.kind = UNWEAVE_EVENT_RESUME,
+				      .thread = THREAD,
+				      .task = MACHINE_TASK,
+				      .stack = chain_of(words)};
+
+	for (uint32_t i = 0; i < told.used; i++)
+		told.frames[i].state |= UNWEAVE_STATE_LINE;
+	CHECK_EQ(follow_event(follow, &event), 0);
+	told.used = 0;
+}
+
+static void coroutines_go_on_without_another_anchor(void)
+{
+	begin(UNWEAVE_KEYWORDS_FULL);
+	resume_routines("f h i");
+	EXPECT("x f g @0 % m", SPLICE_EXACT, "x f! h^ i^");
+	complete_frames(MACHINE_TASK, 1);
+	tell(UNWEAVE_EVENT_FRAME_RESUME, MACHINE_TASK, 0, NULL);
+	EXPECT("x h g @0 % m", SPLICE_EXACT, "x h! i^");
+	/* A call, of what nobody knows until it waits; and its end. */
+	tell(UNWEAVE_EVENT_FRAME_RESUME, MACHINE_TASK, 0, NULL);
+	EXPECT("x k g @0 % m", SPLICE_NO_CHAIN, "x k g! @0 % m");
+	complete_frames(MACHINE_TASK, 1);
+	tell(UNWEAVE_EVENT_FRAME_RESUME, MACHINE_TASK, 0, NULL);
+	EXPECT("x h g @0 % m", SPLICE_EXACT, "x h! i^");
+	unwind(MACHINE_TASK, 1);
+	tell(UNWEAVE_EVENT_FRAME_RESUME, MACHINE_TASK, 0, NULL);
+	EXPECT("x i g @1 % h g @0 % m", SPLICE_EXACT, "x i!");
+}
+
 static void an_event_that_is_as_old_as_the_sample_is_told_by_the_anchor(void)
 {
 	begin(UNWEAVE_KEYWORDS_FULL);
@@ -382,6 +415,7 @@ int main(void)
 	RUN(V1_UnresolvedExceptionBeforeInlineCompletion_AlignsPastUnwoundFrame);
 	RUN(V1_MethodObservedPlusException_CombinesBothMechanisms);
 	RUN(MixedV1AndV2Segments_ApplyCompletionHistoryIndependently);
+	RUN(coroutines_go_on_without_another_anchor);
 	RUN(an_event_that_is_as_old_as_the_sample_is_told_by_the_anchor);
 	RUN(a_late_parent_joins_the_chain_of_what_runs);
 	RUN(a_run_that_began_earlier_goes_by_events_alone);

@@ -51,6 +51,22 @@ static void what_has_no_name_may_be_in_one_function_if_it_is_in_one_file(void)
 	symbols_free(symbols);
 }
 
+static void a_coroutine_is_where_it_waits(void)
+{
+	struct symbols *symbols = make_symbols();
+	struct symbol_frame frame = {.function = "work", .file = "work.cpp", .line = 7};
+
+	CHECK_EQ(symbols_add(symbols, PROGRAM + 24, PROGRAM + 24, &frame, 1), 0);
+	CHECK_EQ(naming_chain_frame(symbols, PROGRAM + 24, 0).line, 7);
+	CHECK_EQ(naming_chain_frame(symbols, PROGRAM + 24, 12).line, 7);
+	CHECK_EQ(naming_chain_frame(symbols, PROGRAM + 24, UNWEAVE_STATE_LINE | 12).line, 12);
+	/* One that runs is in no line that is known. */
+	CHECK_EQ(naming_chain_frame(symbols, PROGRAM + 24, UNWEAVE_STATE_LINE).line, 7);
+	/* Runtimes number their states downwards too. */
+	CHECK_EQ(naming_line(-2), 0);
+	symbols_free(symbols);
+}
+
 static const char *label(struct reader_site site)
 {
 	static char text[64];
@@ -112,6 +128,7 @@ static void only_functions_with_a_known_beginning_are_surely_one(void)
 
 int main(void)
 {
+	RUN(a_coroutine_is_where_it_waits);
 	RUN(callbacks_are_called_by_their_kind_and_function);
 	RUN(what_a_program_says_itself_goes_before);
 	RUN(a_loop_is_called_by_what_runs_it);

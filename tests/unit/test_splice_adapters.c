@@ -82,6 +82,31 @@ static void an_adapter_on_its_way_to_the_callback_has_it_from_the_chain(void)
 	expect(true, "a & @0 % & l m", "c:f", SPLICE_EXACT, "a f! x+ y^ z+");
 }
 
+/* g is what a coroutine library goes on with them through, which is the anchor's callee. */
+static void a_coroutine_is_found_above_what_its_library_calls_it_through(void)
+{
+	expect(true, "a b f g @0 % m", "r:f h i", SPLICE_EXACT, "a b f! h^ i^");
+	expect(true, "f g g @0 % m", "r:f h", SPLICE_EXACT, "f! h^");
+	/* Inside of the wait of another: both anchors are of one run. */
+	expect(true, "a f g @1 % l h g @0 % m", "r:f h i", SPLICE_EXACT, "a f! h^ i^");
+	/* And of two. */
+	expect(true, "a f g @0 % l h g @0 % m", "r:f/r:h i", SPLICE_EXACT, "a f! l h! i^");
+}
+
+/* Where a compiler makes a call of it, whoever transferred control is still on the stack. */
+static void transfers_that_are_calls_are_not_shown(void)
+{
+	expect(true, "a f h g @0 % m", "r:f h i", SPLICE_EXACT, "a f! h^ i^");
+	expect(true, "a h f h g @0 % m", "r:h i", SPLICE_EXACT, "a h! i^");
+}
+
+static void a_coroutine_that_is_not_there_is_not_made_up(void)
+{
+	expect(true, "a b g @0 % m", "r:f h", SPLICE_MISMATCH, "a b g! h^");
+	/* In a hook that has just switched from another one. */
+	expect(true, "% b g @0 % m", "r:f h", SPLICE_EXACT, "% f^ h^");
+}
+
 static void a_call_through_an_adapter_does_not_show_it(void)
 {
 	expect_both("a l & f & @0 % & l m", "c:f", SPLICE_EXACT, "a l f! x+ y^ z+");
@@ -223,6 +248,9 @@ int main(void)
 	RUN(a_callback_is_followed_by_why_it_runs);
 	RUN(the_library_may_lie_between_adapter_and_callback);
 	RUN(an_adapter_on_its_way_to_the_callback_has_it_from_the_chain);
+	RUN(a_coroutine_is_found_above_what_its_library_calls_it_through);
+	RUN(transfers_that_are_calls_are_not_shown);
+	RUN(a_coroutine_that_is_not_there_is_not_made_up);
 	RUN(a_call_through_an_adapter_does_not_show_it);
 	RUN(a_dispatch_that_goes_through_an_adapter_is_left_out);
 	RUN(a_loop_inside_of_a_callback_keeps_both);

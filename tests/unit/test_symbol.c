@@ -581,6 +581,19 @@ static void names_are_as_their_authors_wrote_them(void)
 		{"pthread_cond_wait@@GLIBC_2.3.2", "pthread_cond_wait"},
 		{"_Z3fooi@LOOM_1", "foo(int)"},
 		{"_Z7computev.cold", "compute() [clone .cold]"},
+		/* Coroutines, of gcc and of clang. */
+		{"_Z7db_readPZL7db_readR4pooliE24_ZL7db_readR4pooli.Frame.actor",
+		 "db_read(pool&, int)"},
+		{"_Z7db_readPZL7db_readR4pooliE24_ZL7db_readR4pooli.Frame.actor.cold",
+		 "db_read(pool&, int)"},
+		{"_ZN3net6serverIiE5serveEPZNS1_5serveEiE31_ZN3net6serverIiE5serveEi.Frame.destroy",
+		 "net::server<int>::serve(int)"},
+		{"_ZZ4mainENUliE_clEPZZ4mainENKS_clEiE26_ZZ4mainENKUliE_clEi.Frame.actor",
+		 "main::{lambda(int)#1}::operator()(int) const"},
+		{"_ZL7db_readR4pooli.resume", "db_read(pool&, int)"},
+		{"_ZL7db_readR4pooli.cleanup", "db_read(pool&, int)"},
+		{"_ZL7db_readR4pooli.resumed", "db_read(pool&, int) [clone .resumed]"},
+		{"_Z1fP1_.Frame.actor", "f(_*) [clone .Frame] [clone .actor]"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
 		{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
 		 "3bar17h"
