@@ -593,7 +593,7 @@ static void names_are_as_their_authors_wrote_them(void)
 		{"_ZL7db_readR4pooli.resume", "db_read(pool&, int)"},
 		{"_ZL7db_readR4pooli.cleanup", "db_read(pool&, int)"},
 		{"_ZL7db_readR4pooli.resumed", "db_read(pool&, int) [clone .resumed]"},
-		{"_Z1fP1_.Frame.actor", "f(_*) [clone .Frame] [clone .actor]"},
+		{"_Z1fP1_.Frame.actor", "_Z1fP1_.Frame.actor"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
 		{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
 		 "3bar17h"
