@@ -106,7 +106,8 @@ int watch_choose(struct watch *watch, uint64_t task)
 	detail_begin(watch, task);
 	if (task && watch->reader)
 		r = replay_again(watch);
-	detail_refresh(watch);
+	if (r == 0)
+		detail_refresh(watch);
 	return r;
 }
 
@@ -169,11 +170,12 @@ static const char *chain_in_memory(struct watch *watch, uint64_t id)
 /* As the events told it. */
 static const char *chain_in_model(struct watch *watch, uint64_t id)
 {
-	const struct model_task *task = model_task(watch->model, id);
-	const struct tree *tree = model_tree(watch->model);
+	const struct model_task *task = watch->model ? model_task(watch->model, id) : NULL;
+	const struct tree *tree;
 
 	if (!task)
 		return "it has ended";
+	tree = model_tree(watch->model);
 	for (uint32_t at = task->stack; at; at = tree_at(tree, at)->parent) {
 		const struct tree_node *node = tree_at(tree, at);
 

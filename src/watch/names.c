@@ -17,7 +17,9 @@ const char *name_own(const struct watch *watch, const struct watch_task *task,
 
 		return live && live->id == task->id ? model_own_name(live) : NULL;
 	}
-	if (!table_find(&watch->attachment->table, task->id, &copy) || !copy.name[0])
+	/* A trace that could not be read has neither. */
+	if (!watch->attachment || !table_find(&watch->attachment->table, task->id, &copy) ||
+	    !copy.name[0])
 		return NULL;
 	memcpy(room, copy.name, TABLE_NAME_BYTES);
 	return room;

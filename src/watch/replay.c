@@ -43,6 +43,8 @@ static int start_over(struct watch *watch, struct diag *diag)
 	int r = reader_seek(watch->reader, 0, UINT64_MAX, diag);
 
 	watch->model = model_free(watch->model);
+	watch->task_count = 0;
+	watch->pictures++;
 	watch->has_next = false;
 	watch->counted = watch->before = (struct site_counts){0};
 	watch->totals.now = watch->totals.first;
@@ -116,6 +118,7 @@ int replay_again(struct watch *watch)
 	uint64_t now = watch->totals.now;
 
 	watch->model = model_free(watch->model);
+	watch->task_count = 0;
 	return replay_seek(watch, now, NULL);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a watch shows of traces whose every run and wait the test knows, at moments of them. */
+#include "unweave/callback.h"
 #include "watch_trace.h"
 
 /* One task, 16, that runs 110-130, waits, is woken at 180, runs 200-250, and ends; and 32, which
@@ -195,6 +196,98 @@ static void what_is_chosen_keeps_its_runs_and_wakers(void)
 	close_watch();
 }
 
+static void put_callbacks(uint32_t id, const char *kind, uint32_t flags)
+{
+	maker_callbacks(&maker, &(struct meta_site){.id = id,
+						    .kind = maker_text(kind),
+						    .code = 0x500000 + id,
+						    .place = 0x400000 + id,
+						    .flags = flags});
+}
+
+/* A loop, 16, that wakes at 200 and calls 32 at 210, which was ready since; 48 and 64 wait. */
+static void make_loop(void)
+{
+	struct encoder *one;
+
+	begin_trace();
+	put_callbacks(3, "loop", UNWEAVE_SITE_STANDING | UNWEAVE_SITE_LOOP);
+	put_callbacks(4, "read", 0);
+	put_callbacks(5, "timer", 0);
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, UNWEAVE_EVENT_RESET, 100 * MS, 0);
+	put_full(one, CREATE, 100 * MS, 16, 0, 3, 0);
+	put_full(one, CREATE, 110 * MS, 32, 16, 4, 0);
+	put_full(one, CREATE, 110 * MS, 48, 16, 4, 0);
+	put_full(one, CREATE, 120 * MS, 64, 16, 5, 0);
+	put(one, UNWEAVE_EVENT_IDLE, 150 * MS, 16);
+	put(one, UNWEAVE_EVENT_WOKE, 200 * MS, 16);
+	put(one, RESUME, 210 * MS, 32);
+	put(one, COMPLETE, 230 * MS, 32);
+	put(one, UNWEAVE_EVENT_IDLE, 240 * MS, 16);
+	put(one, UNWEAVE_EVENT_WOKE, 300 * MS, 16);
+	open_watch();
+}
+
+static void a_loop_has_its_lag_and_its_iterations(void)
+{
+	const struct watch_thread *thread;
+
+	make_loop();
+	CHECK_EQ(task(16).state, WATCH_STANDING);
+	thread = watch_thread_at(watch, 0);
+	CHECK_EQ(thread->loop, 16);
+	CHECK_EQ(thread->iterations, 1);
+	CHECK_EQ(thread->iteration->max, 40 * MS);
+	CHECK_EQ(thread->lag->count, 1);
+	CHECK_EQ(thread->lag->max, 10 * MS);
+	CHECK_EQ(thread->idle, 110 * MS);
+	go_to(170);
+	CHECK_EQ(watch_thread_at(watch, 0)->idle, 20 * MS);
+	close_watch();
+}
+
+static void callbacks_wait_for_what_their_kind_says(void)
+{
+	const struct watch_wait *io;
+	struct watch_wait waits[2];
+
+	make_loop();
+	go_to(130);
+	io = watch_waits(watch, UNWEAVE_WAIT_IO);
+	CHECK_EQ(io->tasks, 2);
+	CHECK_EQ(io->longest, 20 * MS);
+	CHECK_EQ(io->task, 32);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TIMER)->tasks, 1);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_NONE)->tasks, 0);
+	CHECK_EQ(task(48).awaits, WATCH_UNKNOWN);
+	CHECK_EQ(watch_waits_on(watch, UNWEAVE_WAIT_IO, 2, waits), 1);
+	CHECK_EQ(waits[0].tasks, 2);
+	CHECK_EQ(waits[0].on, WATCH_UNKNOWN);
+	close_watch();
+}
+
+static uint32_t tapped;
+
+static int count_run(void *data, const struct model_run *run)
+{
+	CHECK(data == &tapped);
+	tapped += run->task->id == 16;
+	return 0;
+}
+
+static void who_taps_hears_what_the_model_says(void)
+{
+	struct model_sink sink = {.run = count_run, .data = &tapped};
+
+	make_two();
+	go_to(100);
+	watch_tap(watch, &sink);
+	go_to(300);
+	CHECK_EQ(tapped, 2);
+	close_watch();
+}
+
 int main(void)
 {
 	RUN(a_trace_opens_at_its_end);
@@ -202,5 +295,8 @@ int main(void)
 	RUN(a_site_has_the_sums_of_its_tasks_also_of_those_that_ended);
 	RUN(a_thread_says_what_it_runs_and_how_busy_it_was);
 	RUN(what_is_chosen_keeps_its_runs_and_wakers);
+	RUN(a_loop_has_its_lag_and_its_iterations);
+	RUN(callbacks_wait_for_what_their_kind_says);
+	RUN(who_taps_hears_what_the_model_says);
 	return check_done();
 }
