@@ -209,11 +209,12 @@ static void show_sum(const struct page *page)
 		fprintf(page->to, "it was ended by signal %u (%s), on thread %u\n",
 			tree->source->signal, strsignal((int)tree->source->signal),
 			tree->source->signal_thread);
-	if (snapshot->ended && snapshot->recorded)
-		fputs("times are up to the last event of a task\n", page->to);
-	else if (!snapshot->recorded)
-		fputs("nobody records it: only by its chain is it known whether a task runs\n",
+	if (!snapshot->recorded)
+		fputs(snapshot->ended ? "nobody recorded it: only chains say whether a task ran\n"
+				      : "nobody records it: only chains say whether a task runs\n",
 		      page->to);
+	else if (snapshot->ended)
+		fputs("times are up to the last event of a task\n", page->to);
 }
 
 int tree_text(const struct tree *tree, FILE *to)
