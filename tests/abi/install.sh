@@ -56,7 +56,7 @@ is_there()
 }
 
 try "everything is installed into DESTDIR" meson install -C "$build" --no-rebuild --destdir "$destination"
-for file in unweave unweave.h event.h libunweave.so.0 libunweave.a unweave.1; do
+for file in unweave unweave.h event.h coro.hpp libunweave.so.0 libunweave.a unweave.1; do
 	try "$file is installed" is_there "$file"
 done
 try "a program builds by pkg-config" by_pkg_config
