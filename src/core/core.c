@@ -115,6 +115,18 @@ static int add_headers(struct core *core, Elf *elf)
 	return r;
 }
 
+/* As systemd-coredump keeps them. */
+static bool is_compressed(int fd)
+{
+	static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd}, lz4[] = {0x04, 0x22, 0x4d, 0x18},
+			     xz[] = {0xfd, '7', 'z', 'X'};
+	uint8_t start[4] = {0};
+
+	return pread(fd, start, sizeof(start), 0) == sizeof(start) &&
+	       (memcmp(start, zstd, 4) == 0 || memcmp(start, lz4, 4) == 0 ||
+		memcmp(start, xz, 4) == 0);
+}
+
 static int read_core(struct core *core, struct diag *diag)
 {
 	cleanup(end_elf) Elf *elf = NULL;
@@ -130,8 +142,14 @@ static int read_core(struct core *core, struct diag *diag)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(core->fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
-	    header.e_type != ET_CORE)
-		return diag_set(diag, -EBADMSG, "not a core file");
+	    header.e_type != ET_CORE) {
+		diag_set(diag, 0, "not a core file");
+		return is_compressed(core->fd)
+			       ? diag_hint(
+					 diag, -EBADMSG,
+					 "it is compressed: `coredumpctl dump` writes it as it was")
+			       : -EBADMSG;
+	}
 	if (header.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return diag_set(diag, -EBADMSG, "a core file of another kind of machine");

@@ -318,9 +318,26 @@ static int say_why_not(uint32_t pid, const struct stat *st, int error, struct di
 		"adapters for libuv, libevent and GLib");
 }
 
+/* What a process left that is no more: in our own directory and, for root, in anybody's. */
+static int search_left(struct attachment *ret, uint32_t pid, struct diag *diag)
+{
+	const char *base = getenv(ARENA_BASE_VARIABLE);
+	cleanup(close_directory) DIR *entries = NULL;
+	struct search left = {.uid = geteuid(), .pid = pid};
+	struct dirent *entry;
+	int r = search_file(ret, &left, diag);
+
+	if (r != -ENOENT || geteuid() != 0)
+		return r;
+	entries = opendir(base ? base : ARENA_BASE);
+	while (r == -ENOENT && entries && (entry = readdir(entries)))
+		if (sscanf(entry->d_name, ARENA_DIRECTORY_PREFIX "%" SCNu32, &left.uid) == 1)
+			r = search_file(ret, &left, diag);
+	return r;
+}
+
 int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag)
 {
-	struct search left = {.uid = geteuid(), .pid = pid};
 	struct attachment attachment;
 	char proc[32];
 	struct stat st;
@@ -329,8 +346,7 @@ int find_pid(struct attachment *ret, uint32_t pid, struct diag *diag)
 
 	snprintf(proc, sizeof(proc), "/proc/%u", pid);
 	exists = stat(proc, &st) == 0;
-	r = exists ? search_all(&attachment, pid, &st, diag)
-		   : search_file(&attachment, &left, diag);
+	r = exists ? search_all(&attachment, pid, &st, diag) : search_left(&attachment, pid, diag);
 	if (r == -ENOENT || r == -EACCES || r == -EPERM)
 		return say_why_not(pid, exists ? &st : NULL, r, diag);
 	if (r < 0)

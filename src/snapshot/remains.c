@@ -159,9 +159,20 @@ static int attach_left(struct attachment *ret, const struct core *core,
 	return 0;
 }
 
+/* A path that a core names, as it can be shown on a terminal. */
+static void copy_path(char *to, size_t room, const char *path)
+{
+	snprintf(to, room, "%s", path);
+	for (; *to; to++)
+		if (*to < ' ' || *to > '~')
+			*to = '?';
+}
+
 static int say_why_not(const struct core *core, const struct core_mapping *mapping, bool memfd,
 		       struct diag *diag)
 {
+	char path[128];
+
 	if (!mapping && !core->mapping_count)
 		return diag_set(diag, -ENOENT,
 				"it holds no arena, and does not say which files were mapped");
@@ -177,8 +188,8 @@ static int say_why_not(const struct core *core, const struct core_mapping *mappi
 		return diag_hint(diag, -ENOENT,
 				 "set bit 1 in /proc/PID/coredump_filter, as it is by default");
 	}
-	diag_set(diag, 0, "it was written without its arena, which is not in %s any more",
-		 mapping->path);
+	copy_path(path, sizeof(path), mapping->path);
+	diag_set(diag, 0, "it was written without its arena, which is not in %s any more", path);
 	return diag_hint(diag, -ENOENT,
 			 "`echo 0x3b >/proc/PID/coredump_filter`, or CoredumpFilter=0x3b in a "
 			 "systemd unit, has the next core hold it");

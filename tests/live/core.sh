@@ -137,8 +137,39 @@ killed_without_a_core()
 		grep -q "^unweave: process $pid is no more: what it left has no chains" words
 }
 
+killed_as_another_user()
+{
+	rm -rf "${UNWEAVE_DIR:?}"/* ready
+	chmod 1777 "$UNWEAVE_DIR"
+	mkfifo ready
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$hung" many 5 >ready &
+	pid=$!
+	read -r _ <ready
+	kill -KILL "$pid" && wait "$pid" 2>/dev/null
+	tree "$pid" && shows '^5 tasks lived'
+}
+
+# What its arena has become since is not what the core is of.
+one_that_still_runs()
+{
+	rm -rf "${UNWEAVE_DIR:?}"/* ready
+	mkfifo ready
+	"$hung" deadlock >ready &
+	pid=$!
+	read -r _ <ready
+	timeout 60 gdb -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -ex "generate-core-file $work/live.core" >words 2>&1
+	tree "$work/live.core"
+	local result=$?
+	cat words
+	kill -KILL "$pid" && wait "$pid" 2>/dev/null
+	[ $result -eq 1 ] && grep -q "process $pid still runs" words && tree "$work/live.core" && shows '^deadlock: alice' &&
+		! grep -q 'got signal' shown
+}
+
 says_what_is_wrong()
 {
+	printf '\x28\xb5\x2f\xfd....' >packed
+	! tree packed && grep -q 'packed: not a core file' words && grep -q '^hint: it is compressed' words || return 1
 	! tree "$unweave" && grep -q 'unweave: not a core file' words &&
 		! tree --core nothing && grep -q '^unweave: nothing: No such file' words &&
 		! tree --core /dev/zero && grep -q 'not a regular file' words &&
@@ -163,5 +194,9 @@ try 'a program that nobody recorded shows what it can' one_that_nobody_recorded
 try 'functions are found in the program that is meant' by_the_program_that_is_meant
 try 'a core that is cut short gets a sentence' cut_short
 try 'a program that was killed shows its tasks' killed_without_a_core
+if [ "$(id -u)" -eq 0 ]; then
+	try 'and one of another user, to root' killed_as_another_user
+fi
+try 'a core of a program that goes on does not go with its arena' one_that_still_runs
 try 'a mistake gets a sentence' says_what_is_wrong
 finish
