@@ -71,8 +71,8 @@ void adapter_locate(struct adapter *adapter)
 	if (!search.address || !dl_iterate_phdr(look_at_object, &search))
 		return;
 	__atomic_store_n(&adapter->start, search.start, __ATOMIC_RELAXED);
-	/* Pairs with the acquire in adapter_is_inside(). */
-	__atomic_store_n(&adapter->end, search.end, __ATOMIC_RELEASE);
+	/* Pairs with the acquire in adapter_is_surely_inside(). */
+	__atomic_store_n(&adapter->bytes, search.end - search.start, __ATOMIC_RELEASE);
 }
 
 void adapter_took_hold(const struct adapter *adapter, const char *version)

@@ -26,6 +26,19 @@
 /* Where the program goes on after the interposed function: the place that armed. */
 #define ADAPTER_PLACE __builtin_return_address(0)
 
+/*
+ * The usual call of a task that is no light one: the only one of a task, or one that asks, and
+ * the thread goes straight on. As unweave_callback_call(), without a struct to be filled.
+ */
+static inline int adapter_call(void *object, void *context, void *more, unweave_go go,
+			       uint64_t task, const void *code, uint64_t late,
+			       enum unweave_call_end end)
+{
+	return unweave_priv_call(
+		object, context, more, go, task, code, late,
+		unweave_priv_call_means(&(struct unweave_call){.end = end, .straight_on = 1}));
+}
+
 /* Whether the call of a task is one for unweave_priv_call_lightly(). */
 static inline bool adapter_is_light_call(uint64_t task)
 {
@@ -35,11 +48,11 @@ static inline bool adapter_is_light_call(uint64_t task)
 
 /* The library of an adapter, as far as it is known; static, one in each adapter. */
 struct adapter {
-	const char *name;     /* as the user knows it: "libuv" */
-	const char *soname;   /* "libuv.so.1": of a library that was loaded for itself alone */
-	const char *also;     /* another library with the same functions, or NULL */
-	const char *probe;    /* a function of it, by which it is found */
-	uintptr_t start, end; /* where its code lies; 0: not known yet */
+	const char *name;       /* as the user knows it: "libuv" */
+	const char *soname;     /* "libuv.so.1": of a library that was loaded for itself alone */
+	const char *also;       /* another library with the same functions, or NULL */
+	const char *probe;      /* a function of it, by which it is found */
+	uintptr_t start, bytes; /* where its code lies; 0 bytes: not known yet */
 };
 
 /*
@@ -62,29 +75,24 @@ void *adapter_find(const struct adapter *adapter, _Atomic(void *) *cache, const 
 /* Looks where the library's code lies. Does nothing if it is not loaded. */
 void adapter_locate(struct adapter *adapter);
 
-/* Whether an address lies in the library's code: it is the one that calls, and not the program.
- * [hot] */
-static inline bool adapter_is_inside(struct adapter *adapter, const void *address)
-{
-	/* Pairs with the release in adapter_locate(). */
-	uintptr_t end = __atomic_load_n(&adapter->end, __ATOMIC_ACQUIRE);
-
-	if (adapter_unlikely(!end)) {
-		adapter_locate(adapter);
-		end = __atomic_load_n(&adapter->end, __ATOMIC_ACQUIRE);
-	}
-	return (uintptr_t)address < end &&
-	       (uintptr_t)address >= __atomic_load_n(&adapter->start, __ATOMIC_RELAXED);
-}
-
 /*
- * Surely so: false if it is not known yet. For functions whose usual way calls nothing, so that
- * no register is saved for the sake of a first time. [hot]
+ * Whether an address lies in the library's code, as far as that is known. For functions whose
+ * usual way calls nothing, so that no register is saved for the sake of a first time. [hot]
  */
 static inline bool adapter_is_surely_inside(const struct adapter *adapter, const void *address)
 {
-	return (uintptr_t)address < __atomic_load_n(&adapter->end, __ATOMIC_ACQUIRE) &&
-	       (uintptr_t)address >= __atomic_load_n(&adapter->start, __ATOMIC_RELAXED);
+	/* Pairs with the release in adapter_locate(). */
+	uintptr_t bytes = __atomic_load_n(&adapter->bytes, __ATOMIC_ACQUIRE);
+
+	return (uintptr_t)address - __atomic_load_n(&adapter->start, __ATOMIC_RELAXED) < bytes;
+}
+
+/* Whether it does: it is the library that calls, and not the program. [hot] */
+static inline bool adapter_is_inside(struct adapter *adapter, const void *address)
+{
+	if (adapter_unlikely(!__atomic_load_n(&adapter->bytes, __ATOMIC_RELAXED)))
+		adapter_locate(adapter);
+	return adapter_is_surely_inside(adapter, address);
 }
 
 /*

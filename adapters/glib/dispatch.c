@@ -33,27 +33,30 @@ static int go_first(struct unweave_link *none, void *context)
 	return go(none, context) && !GLIB(g_source_is_destroyed)(call->source);
 }
 
-static gboolean call_first(struct glib_call *call, struct unweave_call *how)
+/* After a first call that wants another one. */
+static gboolean stand(GSource *source, uint64_t task)
 {
-	GSource *source = call->source;
-	uint64_t task = how->task;
-	int again;
-
-	if (!call->once)
-		store(source, task, RUNS);
-	how->end = UNWEAVE_CALL_ASKS;
-	how->go = go_first;
-	again = unweave_callback_call(how);
-	if (!again) {
-		store(source, 0, RUNS);
-		return G_SOURCE_REMOVE;
-	}
 	store(source, task, STANDS);
 	/* Pairs with the one in g_source_destroy(): one of the two sees what the other did. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (adapter_unlikely(GLIB(g_source_is_destroyed)(source)))
 		complete(take_task(source), UNWEAVE_CANCELLED);
 	return G_SOURCE_CONTINUE;
+}
+
+static gboolean call_first(struct glib_call *call, struct unweave_call *how)
+{
+	GSource *source = call->source;
+	uint64_t task = how->task;
+
+	if (!call->once)
+		store(source, task, RUNS);
+	how->end = UNWEAVE_CALL_ASKS;
+	how->go = go_first;
+	if (unweave_callback_call(how))
+		return stand(source, task);
+	store(source, 0, RUNS);
+	return G_SOURCE_REMOVE;
 }
 
 /*
@@ -116,19 +119,54 @@ static __attribute__((noinline)) gboolean dispatch(GSource *source, GSourceFunc 
 	return source_dispatch(&call, table->kind);
 }
 
-/* A light task that is not called once, whatever it returns, has nothing noted with it. */
+/*
+ * The first call, in which GLib's own function is what the anchor calls. One that was destroyed
+ * in it is done, whatever it returned.
+ */
+static __attribute__((noinline)) gboolean dispatch_first(GSource *source, GSourceFunc callback,
+							 gpointer data, glib_dispatch function)
+{
+	uint64_t task = load(source).task;
+
+	store(source, task, RUNS);
+	if (!adapter_call(source, (void *)callback, data, (unweave_go)(void (*)(void))function,
+			  task, (const void *)callback, 0, UNWEAVE_CALL_ASKS)) {
+		store(source, 0, RUNS);
+		return G_SOURCE_REMOVE;
+	}
+	if (adapter_unlikely(GLIB(g_source_is_destroyed)(source))) {
+		complete(task, UNWEAVE_OK);
+		store(source, 0, RUNS);
+		return G_SOURCE_CONTINUE;
+	}
+	return stand(source, task);
+}
+
+/*
+ * The usual ways, which have nothing noted with the task: a call of a light one, or the first one
+ * of another, unless it is to be said how late it is.
+ */
+static ADAPTER_INLINE gboolean dispatch_usually(GSource *source, GSourceFunc callback,
+						gpointer data, enum glib_sort sort)
+{
+	const struct glib_table *table = &glib_tables[sort];
+	struct state state = load(source);
+
+	if (adapter_unlikely(!callback || state.flags || !state.task))
+		return dispatch(source, callback, data, table);
+	if (adapter_is_light_call(state.task))
+		return unweave_priv_call_lightly(source, (void *)callback, data,
+						 (unweave_go)(void (*)(void))table->dispatch,
+						 state.task, (const void *)callback);
+	if (unweave_priv_is_light(state.task) || sort == GLIB_TIMEOUT || !glib_thread.loop)
+		return dispatch(source, callback, data, table);
+	return dispatch_first(source, callback, data, table->dispatch);
+}
+
 #define DISPATCH(name, sort)                                                                       \
 	static gboolean name(GSource *source, GSourceFunc callback, gpointer data)                 \
 	{                                                                                          \
-		const struct glib_table *table = &glib_tables[sort];                               \
-		struct state state = load(source);                                                 \
-                                                                                                   \
-		if (adapter_unlikely(!callback || state.flags ||                                   \
-				     !adapter_is_light_call(state.task)))                          \
-			return dispatch(source, callback, data, table);                            \
-		return unweave_priv_call_lightly(source, (void *)callback, data,                   \
-						 (unweave_go)(void (*)(void))table->dispatch,      \
-						 state.task, (const void *)callback);              \
+		return dispatch_usually(source, callback, data, sort);                             \
 	}
 
 DISPATCH(dispatch_idle, GLIB_IDLE)

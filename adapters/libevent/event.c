@@ -56,6 +56,12 @@ static inline uint64_t lateness(const struct event *event)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - due;
 }
 
+/* Whether it is a timer's call. */
+static inline bool is_due(const struct event *event, short what)
+{
+	return what & EV_TIMEOUT && *state_gap(event, GAP_STATE) & STATE_HAS_TIMEOUT;
+}
+
 /* What is shown as the callback. */
 static inline const void *code_of(struct event *event, const struct number *number)
 {
@@ -101,9 +107,10 @@ static inline uint64_t arm(struct event *event, const void *place, bool by_activ
 	return task;
 }
 
-static __attribute__((noinline)) void call_event(evutil_socket_t fd, short what, void *argument)
+/* Whatever it is; NULL: it is not known. */
+static __attribute__((noinline)) void call_any(evutil_socket_t fd, short what, void *argument,
+					       struct event *event)
 {
-	struct event *event = running_event(fd, argument);
 	struct unweave_call run = {.status = UNWEAVE_OK};
 	const struct number *number;
 
@@ -124,7 +131,7 @@ static __attribute__((noinline)) void call_event(evutil_socket_t fd, short what,
 	run.code = code_of(event, number);
 	/* A loop goes on to the next event at once, or to its wait. */
 	run.straight_on = self.loop != 0;
-	if (what & EV_TIMEOUT && *state_gap(event, GAP_STATE) & STATE_HAS_TIMEOUT)
+	if (is_due(event, what))
 		run.late = lateness(event);
 	if (state_stays(event)) {
 		run.end = UNWEAVE_CALL_FIRES;
@@ -133,6 +140,19 @@ static __attribute__((noinline)) void call_event(evutil_socket_t fd, short what,
 		state_set_task(event, 0);
 	}
 	unweave_callback_call(&run);
+}
+
+/* The only call of a task that is no light one. */
+static __attribute__((noinline)) void call_once(evutil_socket_t fd, short what, void *argument,
+						struct event *event)
+{
+	uint64_t task = state_task(event), late = is_due(event, what) ? lateness(event) : 0;
+	event_callback_fn callback = state_number(event)->callback;
+
+	state_set_task(event, 0);
+	adapter_call((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
+		     (unweave_go)(void (*)(void))callback, task, (const void *)callback, late,
+		     UNWEAVE_CALL_ENDS);
 }
 
 /*
@@ -146,13 +166,14 @@ void event_call(evutil_socket_t fd, short what, void *argument)
 	uint64_t task;
 
 	if (adapter_unlikely(!event))
-		return call_event(fd, what, argument);
+		return call_any(fd, what, argument, running_search(fd, argument));
 	number = state_number(event);
 	task = state_task(event);
-	if (adapter_unlikely(number->is_inner || state_flags(event) & NOT_TOLD ||
-			     !adapter_is_light_call(task)))
-		return call_event(fd, what, argument);
-	/* A light task does not stand. */
+	if (adapter_unlikely(number->is_inner || state_flags(event) & NOT_TOLD || !task ||
+			     state_stays(event) || !self.loop))
+		return call_any(fd, what, argument, event);
+	if (!adapter_is_light_call(task))
+		return call_once(fd, what, argument, event);
 	state_set_task(event, 0);
 	unweave_priv_call_lightly((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
 				  (unweave_go)(void (*)(void))number->callback, task,
@@ -289,31 +310,43 @@ static __attribute__((noinline)) int add(struct event *event, const struct timev
 	return next(event, timeout);
 }
 
-/* The task of a timer that is called once, which is all that is to be done for it; 0: else. */
-static inline uint64_t arm_lightly(const struct event *event, const struct timeval *timeout,
-				   const void *place)
+/* Whether it is a timer that is called once, of the program's own, and not armed. */
+static inline bool is_idle_timer(const struct event *event, const struct timeval *timeout)
 {
-	const struct number *number;
-
-	if (adapter_unlikely(!timeout || !state_is_ours(event) || state_task(event) ||
-			     state_flags(event) & NOT_TOLD ||
-			     event->ev_events & (WAITS_FOR_MORE | EV_PERSIST) || self.upper))
-		return 0;
-	number = state_number(event);
-	return number->is_inner ? 0
-				: unweave_priv_arm_lightly(kind_timer,
-							   (const void *)number->callback, place);
+	return timeout && state_is_ours(event) && !state_task(event) &&
+	       !(state_flags(event) & NOT_TOLD) &&
+	       !(event->ev_events & (WAITS_FOR_MORE | EV_PERSIST)) && !self.upper &&
+	       !state_number(event)->is_inner;
 }
 
+static inline void keep_timer(struct event *event, uint64_t task)
+{
+	*state_gap(event, GAP_STATE) |= STATE_HAS_TIMEOUT;
+	state_set_task(event, task);
+}
+
+static __attribute__((noinline)) int add_recorded(struct event *event,
+						  const struct timeval *timeout, const void *place)
+{
+	const void *code = (const void *)state_number(event)->callback;
+
+	keep_timer(event, unweave_priv_arm(kind_timer, code, place, 0));
+	return __atomic_load_n(&next_add, __ATOMIC_RELAXED)(event, timeout);
+}
+
+/* In two parts: the usual way calls nothing but libevent, by a jump. */
 ADAPTER_EXPORT int event_add(struct event *event, const struct timeval *timeout)
 {
 	__typeof__(&event_add) next = __atomic_load_n(&next_add, __ATOMIC_RELAXED);
-	uint64_t light = next ? arm_lightly(event, timeout, ADAPTER_PLACE) : 0;
+	const struct unweave_priv_cause *cause;
 
-	if (adapter_unlikely(!light))
+	if (adapter_unlikely(!next || !is_idle_timer(event, timeout)))
 		return add(event, timeout, ADAPTER_PLACE);
-	*state_gap(event, GAP_STATE) |= STATE_HAS_TIMEOUT;
-	state_set_task(event, light);
+	cause = unweave_priv_armed_lightly(kind_timer, (const void *)state_number(event)->callback,
+					   ADAPTER_PLACE);
+	if (!cause)
+		return add_recorded(event, timeout, ADAPTER_PLACE);
+	keep_timer(event, cause->light);
 	return next(event, timeout);
 }
 

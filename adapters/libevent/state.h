@@ -208,13 +208,6 @@ static inline struct event *running_surely(evutil_socket_t fd, const void *argum
 	return adapter_likely(event && running_is(event, fd, argument)) ? event : NULL;
 }
 
-static inline struct event *running_event(evutil_socket_t fd, const void *argument)
-{
-	struct event *event = running_surely(fd, argument);
-
-	return adapter_likely(event != NULL) ? event : running_search(fd, argument);
-}
-
 /* A record for `owner`, or NULL if there are no more. */
 struct record *pool_take(void *owner);
 void pool_give(struct record *record);

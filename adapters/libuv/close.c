@@ -51,8 +51,11 @@ static void keep_close(uv_handle_t *handle, uv_close_cb cb, uint64_t task)
 	void *callback = handle_is_ours(handle) ? handle_callback(handle) : NULL;
 
 	handle_drop(handle);
-	if (!cb)
+	if (!cb) {
+		/* Until it is initialised again, nothing is to be armed by it. */
+		handle_forget(handle);
 		return;
+	}
 	if (handle->type == UV_ASYNC)
 		callback = (void *)cb;
 	else

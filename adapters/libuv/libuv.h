@@ -133,14 +133,15 @@ static inline void handle_keep(uv_handle_t *handle, void *callback, uint64_t tas
 	word_store(&handle->u.reserved[HANDLE_MARK], mark_of(handle) | flags);
 }
 
-/* Whether it was armed before, and what it has armed, or had, is a light task. */
-static inline bool handle_is_light(const uv_handle_t *handle)
+/* Whether it was armed before, is not being closed, and has nothing armed but a light task. */
+static inline bool handle_is_idle(const uv_handle_t *handle)
 {
 	return word_load(&handle->u.reserved[HANDLE_MARK]) == mark_of(handle) &&
-	       unweave_priv_is_light(handle_task(handle));
+	       (int64_t)handle_task(handle) <= 0;
 }
 
-static inline void handle_keep_light(uv_handle_t *handle, void *callback, uint64_t task)
+/* For one of which that is so. */
+static inline void handle_keep_task(uv_handle_t *handle, void *callback, uint64_t task)
 {
 	handle->u.reserved[HANDLE_CALLBACK] = callback;
 	handle_set_task(handle, task);

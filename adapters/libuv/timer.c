@@ -54,19 +54,13 @@ static void call_repeating(uv_timer_t *handle, uv_timer_cb callback)
 static __attribute__((noinline)) void call_timer(uv_timer_t *handle, uv_timer_cb callback,
 						 uint64_t task)
 {
-	if (handle->repeat || handle_is(HANDLE(handle), MARK_BITS) || !task) {
+	if (adapter_unlikely(handle->repeat || handle_is(HANDLE(handle), MARK_BITS) || !task)) {
 		call_repeating(handle, callback);
 		return;
 	}
 	handle_set_task(HANDLE(handle), 0);
-	unweave_callback_call(&(struct unweave_call){
-		.task = task,
-		.go = (unweave_go)(void *)callback,
-		.object = handle,
-		.code = (void *)callback,
-		.late = late_by(handle, handle->timeout),
-		.straight_on = 1,
-	});
+	adapter_call(handle, NULL, NULL, (unweave_go)(void *)callback, task, (void *)callback,
+		     late_by(handle, handle->timeout), UNWEAVE_CALL_ENDS);
 }
 
 /* Each call of a light task is the same, and it may stay where it is. */
@@ -85,13 +79,20 @@ static void on_timer(uv_timer_t *handle)
 static const char kind[] = "timer";
 
 /*
- * What follows is in two parts: a usual way, which calls nothing but libuv, by a jump, and
- * the other one with all the rest.
+ * What follows is in parts: a usual way, which calls nothing but libuv, by a jump, and others
+ * with all the rest. So libuv's functions are known here as soon as they were called once.
  */
+static int first_stop(uv_timer_t *handle);
 static struct {
-	__typeof__(&uv_timer_start) start;
+	__typeof__(&uv_timer_start) start; /* of a handle that was started before */
 	__typeof__(&uv_timer_stop) stop;
-} next; /* NULL until the other way was gone */
+} next = {.stop = first_stop};
+
+static int first_stop(uv_timer_t *handle)
+{
+	__atomic_store_n(&next.stop, NEXT(uv_timer_stop), __ATOMIC_RELAXED);
+	return NEXT(uv_timer_stop)(handle);
+}
 
 static __attribute__((noinline)) int start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout,
 					   uint64_t repeat, const void *place)
@@ -110,45 +111,48 @@ static __attribute__((noinline)) int start(uv_timer_t *handle, uv_timer_cb cb, u
 	return handle_armed(HANDLE(handle), (void *)cb, task, repeat ? MARK_STANDING : 0, r);
 }
 
-/*
- * Whether it was armed before, by the program, with nothing but light tasks: it is neither
- * libuv's own, nor being closed. If libuv refuses it, there is nothing to take back.
- */
-static inline bool can_start_lightly(uv_timer_t *handle, uv_timer_cb cb, uint64_t repeat)
+static inline int start_next(uv_timer_t *handle, uint64_t timeout)
 {
-	return handle_is_light(HANDLE(handle)) && cb && cb != on_timer && !repeat;
+	return __atomic_load_n(&next.start, __ATOMIC_RELAXED)(handle, on_timer, timeout, 0);
+}
+
+/* One that was started before, and is not now: not libuv's own, nor closed, so libuv takes it. */
+static __attribute__((noinline)) int start_recorded(uv_timer_t *handle, uv_timer_cb cb,
+						    uint64_t timeout, const void *place)
+{
+	if (adapter_unlikely(!cb || cb == on_timer))
+		return start(handle, cb, timeout, 0, place);
+	handle_keep_task(HANDLE(handle), (void *)cb, unweave_priv_arm(kind, (void *)cb, place, 0));
+	return start_next(handle, timeout);
 }
 
 ADAPTER_EXPORT int uv_timer_start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout,
 				  uint64_t repeat)
 {
-	uint64_t light = 0;
+	const struct unweave_priv_cause *cause;
 
-	if (adapter_likely(can_start_lightly(handle, cb, repeat)))
-		light = unweave_priv_arm_lightly(kind, (void *)cb, ADAPTER_PLACE);
-	if (adapter_unlikely(!light))
+	if (adapter_unlikely(!handle_is_idle(HANDLE(handle)) || repeat))
 		return start(handle, cb, timeout, repeat, ADAPTER_PLACE);
-	handle_keep_light(HANDLE(handle), (void *)cb, light);
-	return __atomic_load_n(&next.start, __ATOMIC_RELAXED)(handle, on_timer, timeout, repeat);
+	/* What is found so is a callback of the program's. */
+	cause = unweave_priv_armed_lightly(kind, (void *)cb, ADAPTER_PLACE);
+	if (!cause)
+		return start_recorded(handle, cb, timeout, ADAPTER_PLACE);
+	handle_keep_task(HANDLE(handle), (void *)cb, cause->light);
+	return start_next(handle, timeout);
 }
 
 static __attribute__((noinline)) int stop(uv_timer_t *handle, const void *place)
 {
-	__typeof__(&uv_timer_stop) found = NEXT(uv_timer_stop);
-
-	__atomic_store_n(&next.stop, found, __ATOMIC_RELAXED);
 	/* Where libuv stops it, it is being closed, or called. */
 	if (!IS_INSIDE(place))
 		handle_drop(HANDLE(handle));
-	return found(handle);
+	return NEXT(uv_timer_stop)(handle);
 }
 
 ADAPTER_EXPORT int uv_timer_stop(uv_timer_t *handle)
 {
-	__typeof__(&uv_timer_stop) known = __atomic_load_n(&next.stop, __ATOMIC_RELAXED);
-
-	if (adapter_likely(known && adapter_is_surely_inside(&libuv, ADAPTER_PLACE)))
-		return known(handle);
+	if (adapter_likely(adapter_is_surely_inside(&libuv, ADAPTER_PLACE)))
+		return __atomic_load_n(&next.stop, __ATOMIC_RELAXED)(handle);
 	return stop(handle, ADAPTER_PLACE);
 }
 

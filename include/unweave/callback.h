@@ -95,8 +95,7 @@ extern UNWEAVE_API struct unweave_priv_cause *unweave_priv_causes[1 << UNWEAVE_P
 
 static inline uint32_t unweave_priv_way_hash(const struct unweave_priv_way *way)
 {
-	uint64_t place = (uintptr_t)way->place;
-	uint64_t word = (uintptr_t)way->code ^ (place << 20 | place >> 44) ^ way->how << 15;
+	uint64_t word = ((uintptr_t)way->code + ((uint64_t)(uintptr_t)way->place << 3)) ^ way->how;
 
 	return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - UNWEAVE_PRIV_CAUSES_BITS));
 }
@@ -108,29 +107,29 @@ static inline int unweave_priv_is_way(const struct unweave_priv_way *a,
 }
 
 /*
- * Arms what is called once, at detail `samples`; 0: the session wants something else, or this
- * is its first time, or it is inside of several runs.
+ * What arming this would find, if it is called once and the session wants samples; its `light` is
+ * what is armed. NULL: the session wants something else, or it is the first time, or inside of
+ * several runs.
  */
-static inline uint64_t unweave_priv_arm_lightly(const char *kind, const void *code,
-						const void *place)
+static inline const struct unweave_priv_cause *
+unweave_priv_armed_lightly(const char *kind, const void *code, const void *place)
 {
 	struct unweave_priv_way way = {kind, code, place, 0};
 	const struct unweave_priv_cause *cause;
 	const struct unweave_priv_nest *nest;
 
 	if ((unweave_priv_gate() & UNWEAVE_PRIV_MODE_MASK) != UNWEAVE_PRIV_MODE_SAMPLES)
-		return 0;
+		return NULL;
 	nest = unweave_priv_self->nest;
 	if (!nest)
-		return 0;
+		return NULL;
 	way.how = nest->tasks[0];
 	if (way.how && (!unweave_priv_is_light(way.how) || nest->tasks[1]))
-		return 0;
+		return NULL;
 	/* Pairs with the release of whoever made it. */
 	cause = __atomic_load_n(&unweave_priv_causes[unweave_priv_way_hash(&way)],
 				__ATOMIC_ACQUIRE);
-	return __builtin_expect(cause && unweave_priv_is_way(&cause->way, &way), 1) ? cause->light
-										    : 0;
+	return __builtin_expect(cause && unweave_priv_is_way(&cause->way, &way), 1) ? cause : NULL;
 }
 
 UNWEAVE_API uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place,
@@ -155,9 +154,10 @@ UNWEAVE_API int unweave_priv_call_lightly(void *object, void *context, void *mor
 static inline uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place,
 					    unsigned flags)
 {
-	uint64_t light = flags ? 0 : unweave_priv_arm_lightly(kind, code, place);
+	const struct unweave_priv_cause *cause =
+		flags ? NULL : unweave_priv_armed_lightly(kind, code, place);
 
-	return light ? light : unweave_priv_arm(kind, code, place, flags);
+	return cause ? cause->light : unweave_priv_arm(kind, code, place, flags);
 }
 
 /*

@@ -2,7 +2,7 @@
 /* The call of a callback: a run of its task, or of a new one, through an anchor. */
 #include "emit/cause.h"
 #include "emit/links.h"
-#include "emit/table.h"
+#include "emit/quick.h"
 #include "unweave/callback.h"
 
 /* What is called, and as which callback. */
@@ -195,7 +195,7 @@ static inline void end_run(const struct call *call, uint64_t task, bool waits)
 	if (waits)
 		unweave_task_suspend(task);
 	else if (!call->straight_on ||
-		 !emit_end_later(emit_self(), unweave_priv_gate(), task, call->status))
+		 !quick_end(emit_self(), unweave_priv_gate(), task, call->status))
 		unweave_task_complete(task, call->status);
 }
 
@@ -226,8 +226,10 @@ static LINKS_DISPATCH __attribute__((noinline)) int call_seen(const struct call 
 	return result;
 }
 
-LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
-				     uint64_t task, const void *code, uint64_t late, unsigned means)
+static LINKS_DISPATCH __attribute__((noinline)) int call_otherwise(void *object, void *context,
+								   void *more, unweave_go go,
+								   uint64_t task, const void *code,
+								   uint64_t late, unsigned means)
 {
 	struct call call = call_of(object, context, more, go, task, code, means);
 	struct emit_thread *self = emit_self();
@@ -245,4 +247,57 @@ LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, un
 	if (emit_unlikely(self->hot.gate != gate))
 		emit_refresh();
 	return call_seen(&call, late);
+}
+
+/* Ends a run that began as usual, in whatever way. Returns `result`. */
+static __attribute__((noinline)) int end_otherwise(struct links_run *run, int result)
+{
+	struct call call = call_of(NULL, NULL, NULL, NULL, 0, NULL, run->wants);
+
+	end_run(&call, run->dispatch.task, !is_over(call.end, result));
+	/* In a child of fork() the thread has another place. */
+	run->self = emit_self();
+	links_end(run);
+	return result;
+}
+
+/* Of a run that began as usual: false if it does not end as usual. */
+static inline bool end_as_usual(struct links_run *run, int result)
+{
+	struct emit_thread *self = emit_self();
+	unsigned means = run->wants;
+
+	if (emit_unlikely(!(means >> 16) ||
+			  !is_over((enum unweave_call_end)(means & 0xff), result) ||
+			  !quick_end_first(self, unweave_priv_gate(), run->dispatch.task,
+					   (enum unweave_status)(means >> 8 & 0xff))))
+		return false;
+	links_take_in(run, self->hot.nest);
+	return true;
+}
+
+/*
+ * The usual call is the only one of a task, on a thread that runs nothing else, and after it
+ * the thread goes straight on. As above, nothing is kept in registers meanwhile.
+ */
+LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
+				     uint64_t task, const void *code, uint64_t late, unsigned means)
+{
+	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
+	struct links_run run;
+	int result;
+
+	if (emit_unlikely(!is_quick(self, gate) || late || unweave_priv_is_light(task) ||
+			  (means & 0xff) == UNWEAVE_CALL_FIRES))
+		return call_otherwise(object, context, more, go, task, code, late, means);
+	run.wants = means;
+	prepare(&run, task, code);
+	links_hang_out(&run, self->hot.nest);
+	if (emit_unlikely(!quick_resume_first(self, gate, task))) {
+		links_take_in(&run, self->hot.nest);
+		return call_otherwise(object, context, more, go, task, code, late, means);
+	}
+	result = emit_first_anchor(object, context, more, go);
+	return emit_likely(end_as_usual(&run, result)) ? result : end_otherwise(&run, result);
 }

@@ -3,7 +3,7 @@
 #include "unweave/callback.h"
 
 #include "emit/cause.h"
-#include "emit/table.h"
+#include "emit/quick.h"
 
 /* The task that runs here, and its site. */
 static inline uint64_t current(const struct emit_thread *self, uint32_t *ret_site)
@@ -27,8 +27,8 @@ static inline uint64_t current(const struct emit_thread *self, uint32_t *ret_sit
 	return task;
 }
 
-static inline __attribute__((always_inline)) uint64_t arm(const char *kind, const void *code,
-							  const void *place, unsigned flags)
+static __attribute__((noinline)) uint64_t arm(const char *kind, const void *code, const void *place,
+					      unsigned flags)
 {
 	uint64_t gate = unweave_priv_gate();
 	uint32_t under;
@@ -41,9 +41,38 @@ static inline __attribute__((always_inline)) uint64_t arm(const char *kind, cons
 	return unweave_task_new(cause ? &cause->is->site : NULL, UNWEAVE_MODEL_CHAIN, parent, NULL);
 }
 
+/*
+ * The usual case: what is armed was armed before, and there is room for it. The clock is read
+ * first: some processors wait there for all that comes before, and all else waits for memory.
+ */
 uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place, unsigned flags)
 {
-	return arm(kind, code, place, flags & UNWEAVE_STANDING);
+	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
+	struct unweave_priv_way way = {kind, code, place, 0};
+	const struct unweave_priv_cause *cause;
+	struct table_birth birth = {.model = UNWEAVE_MODEL_CHAIN};
+	struct arena_line *line;
+	uint32_t under;
+	uint64_t *at;
+
+	flags &= UNWEAVE_STANDING;
+	if (emit_unlikely(!is_quick(self, gate)))
+		return arm(kind, code, place, flags);
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
+		return arm(kind, code, place, flags);
+	birth.changed = clock_ticks(CLOCK_QUICK);
+	birth.parent = current(self, &under);
+	way.how = cause_how(under, flags);
+	cause = cause_known(&way);
+	if (emit_unlikely(!cause || !table_has(self))) {
+		unweave_priv_exit(&self->hot, gate);
+		return arm(kind, code, place, flags);
+	}
+	/* What it would be at detail `samples` says its site, too. */
+	birth.site = table_light_site(cause->light);
+	return put_create(self, line, gate, at, &birth);
 }
 _Static_assert(UNWEAVE_STANDING == UNWEAVE_SITE_STANDING, "the flag goes to the site");
 _Static_assert((UNWEAVE_TASK_SPARE & (TABLE_MOST - 1) << 1) == 0 && UNWEAVE_MODEL_CHAIN == 0 &&

@@ -36,17 +36,24 @@ static inline uint32_t cause_under(const struct unweave_priv_way *way)
 /* Finds the cause, or makes it. NULL: there is no arena. [signal-safe] */
 struct cause *cause_find_slowly(const struct unweave_priv_way *way);
 
-/*
- * The same; where there is no room for one more, it is one that says less. Its `is`
- * has the sites. [hot]
- */
-static inline struct cause *cause_find(const struct unweave_priv_way *way)
+/* The same, if it is where it is looked for first; else NULL. [hot] */
+static inline struct unweave_priv_cause *cause_known(const struct unweave_priv_way *way)
 {
 	struct unweave_priv_cause *cause =
 		__atomic_load_n(&unweave_priv_causes[unweave_priv_way_hash(way)], __ATOMIC_ACQUIRE);
 
-	return emit_likely(cause && unweave_priv_is_way(&cause->way, way)) ? (struct cause *)cause
-									   : cause_find_slowly(way);
+	return emit_likely(cause && unweave_priv_is_way(&cause->way, way)) ? cause : NULL;
+}
+
+/*
+ * The same in any case; where there is no room for one more, it is one that says less. Its `is`
+ * has the sites. [hot]
+ */
+static inline struct cause *cause_find(const struct unweave_priv_way *way)
+{
+	struct unweave_priv_cause *cause = cause_known(way);
+
+	return emit_likely(cause != NULL) ? (struct cause *)cause : cause_find_slowly(way);
 }
 
 /* That which a site is of; NULL: none, or it is not known. */

@@ -229,13 +229,6 @@ uint64_t emit_new_slowly(struct unweave_site *site, enum unweave_model model, ui
 /* A new task that runs at once, at the cost of one event. 0: this is not the usual case. */
 uint64_t emit_new_running(struct emit_thread *self, uint64_t gate, uint32_t site, uint64_t parent);
 
-/*
- * The innermost run's task is done, at the time of the thread's next event. False:
- * this is not the usual case, and nothing was done.
- */
-bool emit_end_later(struct emit_thread *self, uint64_t gate, uint64_t task,
-		    enum unweave_status status);
-
 /* Brings the calling thread up to date with the config, unless it is inside a hook. */
 void emit_refresh(void);
 

@@ -44,29 +44,8 @@ static EMIT_COLD void resume_slowly(uint64_t task, const struct emit_frames *fra
 
 void unweave_priv_resume(struct unweave_priv_thread *hot, uint64_t gate, uint64_t task)
 {
-	struct emit_thread *self = (struct emit_thread *)hot;
-	struct arena_line *line;
-	unsigned depth;
-	uint64_t now, *at;
-
-	if (emit_unlikely(!is_quick_after_leave(self, gate)))
-		return resume_slowly(task, NULL);
-	/* The end of the run writes there. Never loaded here: with many tasks it is cold. */
-	table_prefetch(self, task);
-	line = line_of(self);
-	depth = depth_of(&line->nest);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST))
-		return resume_slowly(task, NULL);
-	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
-		return resume_slowly(task, NULL);
-	now = stamp(at, RECORD_RESUME);
-	emit_store(at + 1, task);
-	publish(self, line, at + 2);
-	__atomic_store_n(&line->nest.resumed[depth], now, __ATOMIC_RELAXED);
-	__atomic_store_n(&line->nest.tasks[depth], task, __ATOMIC_RELEASE);
-	/* Last, when hardly a register is in use. */
-	table_settle(self, now, gate);
-	unweave_priv_exit(hot, gate);
+	if (emit_unlikely(!quick_resume((struct emit_thread *)hot, gate, task)))
+		resume_slowly(task, NULL);
 }
 
 void unweave_priv_resume_stack(uint64_t task, const struct unweave_stack *stack)
@@ -455,29 +434,12 @@ uint64_t unweave_priv_new(struct unweave_priv_thread *hot, uint64_t gate, struct
 			  enum unweave_model model, uint64_t parent,
 			  const struct unweave_stack *stack)
 {
-	struct emit_thread *self = (struct emit_thread *)hot;
 	uint32_t site_id = site ? __atomic_load_n(&site->id, __ATOMIC_RELAXED) : 0;
-	struct arena_line *line;
-	uint64_t now, task, *at;
+	uint64_t task = 0;
 
-	if (emit_unlikely(!is_quick(self, gate) || stack || (site && !site_id)))
-		return new_slowly(site, model, parent, stack);
-	line = line_of(self);
-	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
-		return new_slowly(site, model, parent, stack);
-	if (emit_unlikely(!table_has(self))) {
-		unweave_priv_exit(&self->hot, gate);
-		return new_slowly(site, model, parent, stack);
-	}
-	if (parent == UNWEAVE_PARENT_CURRENT)
-		parent = emit_innermost(&line->nest);
-	now = stamp(at, RECORD_CREATE);
-	task = table_begin(self, &(struct table_birth){parent, now, site_id, model});
-	emit_store(at + 1, task);
-	emit_store(at + 2, parent);
-	emit_store(at + 3, site_id);
-	end(self, line, gate, at + 4);
-	return task;
+	if (emit_likely(!stack && (!site || site_id)))
+		task = quick_new((struct emit_thread *)hot, gate, site_id, model, parent);
+	return emit_likely(task) ? task : new_slowly(site, model, parent, stack);
 }
 
 /* Told in a run of the task's own, it is of the wait that comes; else of the one that is. */

@@ -7,6 +7,7 @@
 #define EMIT_QUICK_H
 
 #include "emit/emit.h"
+#include "emit/table.h"
 
 /* Whether the hook may go the quick way. */
 static inline bool is_quick(const struct emit_thread *self, uint64_t gate)
@@ -98,6 +99,140 @@ static inline unsigned innermost_depth(const struct unweave_priv_nest *nest, uin
 	if (emit_unlikely(depth >= UNWEAVE_PRIV_NEST - 1 || nest->tasks[depth] != task))
 		return UNWEAVE_PRIV_NEST;
 	return depth;
+}
+
+/*
+ * Whole hooks, for those who do more than one thing at a time. If something is not as usual,
+ * nothing was done, and the answer is false or 0.
+ */
+
+/* Stores a RESUME, which makes `task` the run at `depth`; returns its time. */
+static inline uint64_t put_resume(struct emit_thread *self, struct arena_line *line, uint64_t *at,
+				  unsigned depth, uint64_t task)
+{
+	uint64_t now = stamp(at, RECORD_RESUME);
+
+	emit_store(at + 1, task);
+	publish(self, line, at + 2);
+	__atomic_store_n(&line->nest.resumed[depth], now, __ATOMIC_RELAXED);
+	__atomic_store_n(&line->nest.tasks[depth], task, __ATOMIC_RELEASE);
+	return now;
+}
+
+static inline bool quick_resume(struct emit_thread *self, uint64_t gate, uint64_t task)
+{
+	struct arena_line *line;
+	unsigned depth;
+	uint64_t now, *at;
+
+	if (emit_unlikely(!is_quick_after_leave(self, gate)))
+		return false;
+	/* The end of the run writes there. Never loaded here: with many tasks it is cold. */
+	table_prefetch(self, task);
+	line = line_of(self);
+	depth = depth_of(&line->nest);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !begin(self, line, gate, 2, &at)))
+		return false;
+	now = put_resume(self, line, at, depth, task);
+	/* Last, when hardly a register is in use. */
+	table_settle(self, now, gate);
+	unweave_priv_exit(&self->hot, gate);
+	return true;
+}
+
+/* The same on a thread that runs nothing, and has no run to settle. */
+static inline bool quick_resume_first(struct emit_thread *self, uint64_t gate, uint64_t task)
+{
+	struct arena_line *line;
+	uint64_t *at;
+
+	if (emit_unlikely(!is_quick(self, gate)))
+		return false;
+	line = line_of(self);
+	if (emit_unlikely(line->nest.tasks[0] || !begin(self, line, gate, 2, &at)))
+		return false;
+	put_resume(self, line, at, 0, task);
+	unweave_priv_exit(&self->hot, gate);
+	return true;
+}
+
+/* Stores a CREATE, and opens the gate. The thread has a slot. Returns the new task. */
+static inline uint64_t put_create(struct emit_thread *self, struct arena_line *line, uint64_t gate,
+				  uint64_t *at, const struct table_birth *birth)
+{
+	uint64_t task = table_begin(self, birth);
+
+	emit_store(at, record_first_word(RECORD_CREATE, birth->changed));
+	emit_store(at + 1, task);
+	emit_store(at + 2, birth->parent);
+	emit_store(at + 3, birth->site);
+	end(self, line, gate, at + 4);
+	return task;
+}
+
+/* A new task; its id. */
+static inline uint64_t quick_new(struct emit_thread *self, uint64_t gate, uint32_t site,
+				 enum unweave_model model, uint64_t parent)
+{
+	struct arena_line *line;
+	uint64_t now, *at;
+
+	if (emit_unlikely(!is_quick(self, gate)))
+		return 0;
+	line = line_of(self);
+	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
+		return 0;
+	now = clock_ticks(CLOCK_QUICK);
+	if (emit_unlikely(!table_has(self))) {
+		unweave_priv_exit(&self->hot, gate);
+		return 0;
+	}
+	if (parent == UNWEAVE_PARENT_CURRENT)
+		parent = emit_innermost(&line->nest);
+	return put_create(self, line, gate, at, &(struct table_birth){parent, now, site, model});
+}
+
+/* The innermost run's task is done, at the time of the thread's next event. */
+static inline bool quick_end(struct emit_thread *self, uint64_t gate, uint64_t task,
+			     enum unweave_status status)
+{
+	struct arena_line *line;
+	unsigned depth;
+	uint64_t *at;
+
+	if (emit_unlikely(!is_quick(self, gate) || !table_knows(self, task) ||
+			  (unsigned)status > UNWEAVE_CANCELLED))
+		return false;
+	line = line_of(self);
+	depth = innermost_depth(&line->nest, task);
+	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !begin(self, line, gate, 1, &at)))
+		return false;
+	emit_store(at, record_first_word(RECORD_END + (unsigned)status, 0));
+	table_end(self, task);
+	end_at_depth(self, line, gate, at + 1, depth, 0);
+	return true;
+}
+
+/* The same if it is the thread's only one, and leaves it no slots to be passed on. */
+static inline bool quick_end_first(struct emit_thread *self, uint64_t gate, uint64_t task,
+				   enum unweave_status status)
+{
+	struct arena_line *line;
+	uint64_t *at;
+
+	if (emit_unlikely(!is_quick(self, gate) || !table_knows(self, task) ||
+			  (unsigned)status > UNWEAVE_CANCELLED || self->frees >= TABLE_KEEP_MOST))
+		return false;
+	line = line_of(self);
+	if (emit_unlikely(line->nest.tasks[0] != task || line->nest.tasks[1] ||
+			  !begin(self, line, gate, 1, &at)))
+		return false;
+	emit_store(at, record_first_word(RECORD_END + (unsigned)status, 0));
+	if (self->spare)
+		table_shelve(self);
+	table_end_spare(self, task);
+	end_at_depth(self, line, gate, at + 1, 0, 0);
+	return true;
 }
 
 #endif /* EMIT_QUICK_H */

@@ -170,7 +170,7 @@ bool emit_table_refill(struct emit_thread *self)
 	return first;
 }
 
-static void spill(struct emit_thread *self)
+EMIT_COLD void emit_table_spill(struct emit_thread *self)
 {
 	uint32_t last = self->free;
 	uint32_t rest;
@@ -184,21 +184,10 @@ static void spill(struct emit_thread *self)
 	self->frees = TABLE_BATCH;
 }
 
-void emit_table_shelve(struct emit_thread *self)
-{
-	uint32_t index = table_index(self->spare);
-
-	self->spare = 0;
-	table_set(self->tasks[index].next, self->free);
-	self->free = index;
-	if (++self->frees > TABLE_KEEP_MOST)
-		spill(self);
-}
-
 void emit_table_exit(struct emit_thread *self)
 {
 	if (self->spare)
-		emit_table_shelve(self);
+		table_shelve(self);
 	if (self->free)
 		push(self->free, self->frees);
 	self->free = 0;

@@ -24,11 +24,8 @@ void emit_table_init(void);
 
 /* Gets the thread free slots; false if there are none. Gate closed. */
 bool emit_table_refill(struct emit_thread *self);
-/*
- * Moves the thread's spare slot to its list, which passes its older part on to
- * all when it gets too long. Gate closed.
- */
-void emit_table_shelve(struct emit_thread *self);
+/* Passes the older part of the thread's list, which got too long, on to all. Gate closed. */
+void emit_table_spill(struct emit_thread *self);
 /* Passes all of them on: the thread has ended. */
 void emit_table_exit(struct emit_thread *self);
 
@@ -99,14 +96,17 @@ static inline uint64_t table_begin_spare(struct emit_thread *self, const struct 
 /* A new task in a free slot of the thread's, which has one. Gate closed. */
 static inline uint64_t table_begin(struct emit_thread *self, const struct table_birth *birth)
 {
-	struct arena_task *slot;
+	uint64_t id = self->spare;
+	struct arena_task *slot = &self->tasks[id ? table_index(id) : self->free];
 
-	if (emit_likely(self->spare))
-		return table_begin_spare(self, birth);
-	slot = &self->tasks[self->free];
-	self->free = table_get(slot->next);
-	self->frees--;
-	return table_fill(slot, table_get(slot->id), birth);
+	if (id) {
+		self->spare = 0;
+	} else {
+		id = table_get(slot->id);
+		self->free = table_get(slot->next);
+		self->frees--;
+	}
+	return table_fill(slot, id, birth);
 }
 
 /* Whether the thread knows about the task's slot, be it the task's or not. */
@@ -156,11 +156,25 @@ static inline void table_end_spare(struct emit_thread *self, uint64_t task)
 		self->spare = table_empty(slot, task);
 }
 
+/* Moves the thread's spare slot to its list, which may get too long. Gate closed. */
+static inline void table_shelve(struct emit_thread *self)
+{
+	uint32_t index = table_index(self->spare);
+
+	self->spare = 0;
+	table_set(self->tasks[index].next, self->free);
+	self->free = index;
+	self->frees++;
+}
+
 /* The same, whether there is one or not. */
 static inline void table_end(struct emit_thread *self, uint64_t task)
 {
-	if (emit_unlikely(self->spare))
-		emit_table_shelve(self);
+	if (self->spare) {
+		table_shelve(self);
+		if (emit_unlikely(self->frees > TABLE_KEEP_MOST))
+			emit_table_spill(self);
+	}
 	table_end_spare(self, task);
 }
 

@@ -34,26 +34,6 @@ uint64_t emit_new_running(struct emit_thread *self, uint64_t gate, uint32_t site
 	return task;
 }
 
-bool emit_end_later(struct emit_thread *self, uint64_t gate, uint64_t task,
-		    enum unweave_status status)
-{
-	struct arena_line *line;
-	unsigned depth;
-	uint64_t *at;
-
-	if (emit_unlikely(!is_quick(self, gate) || !table_knows(self, task) ||
-			  (unsigned)status > UNWEAVE_CANCELLED))
-		return false;
-	line = line_of(self);
-	depth = innermost_depth(&line->nest, task);
-	if (emit_unlikely(depth == UNWEAVE_PRIV_NEST || !begin(self, line, gate, 1, &at)))
-		return false;
-	emit_store(at, record_first_word(RECORD_END + (unsigned)status, 0));
-	table_end(self, task);
-	end_at_depth(self, line, gate, at + 1, depth, 0);
-	return true;
-}
-
 static EMIT_COLD void loop_slowly(uint64_t loop, unsigned kind)
 {
 	emit_slowly(&(struct emit_request){
