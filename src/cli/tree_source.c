@@ -72,25 +72,23 @@ static bool is_program(const struct core *core, const struct core_mapping *mappi
 	       strncmp(name + 1, core->program, strlen(core->program)) == 0;
 }
 
+/* By the files that were mapped: a debugger leaves code out, and does not say that it was there. */
 static int add_core_modules(struct symbols *symbols, struct core *core, const char *program)
 {
 	uint8_t id[BUILD_ID_MOST];
 	int r = 0;
 
-	for (uint32_t i = 0; i < core->segment_count && r == 0; i++) {
-		const struct core_segment *segment = &core->segments[i];
-		const struct core_mapping *mapping =
-			segment->code ? core_mapping_at(core, segment->start) : NULL;
-		struct symbol_module module;
-
-		if (!mapping)
-			continue;
-		module = (struct symbol_module){
-			.start = segment->start,
-			.end = segment->last,
-			.offset = mapping->offset + (segment->start - mapping->start),
+	for (uint32_t i = 0; i < core->mapping_count && r == 0; i++) {
+		const struct core_mapping *mapping = &core->mappings[i];
+		struct symbol_module module = {
+			.start = mapping->start,
+			.end = mapping->end,
+			.offset = mapping->offset,
 			.path = program && is_program(core, mapping) ? program : mapping->path,
 		};
+
+		if (core_is_data(core, mapping->start) || mapping->start >= mapping->end)
+			continue;
 		module.build_id_bytes = build_id_of(core, mapping, id);
 		module.build_id = module.build_id_bytes ? id : NULL;
 		r = symbols_add_module(symbols, &module);

@@ -190,8 +190,8 @@ struct core *core_free(struct core *core)
 	return NULL;
 }
 
-/* The segment that an address is in, of those parts that the file holds; NULL: none. */
-static const struct core_segment *segment_at(const struct core *core, uint64_t address)
+/* The segment that an address is in, whether the file holds that or not; NULL: none. */
+static const struct core_segment *segment_around(const struct core *core, uint64_t address)
 {
 	uint32_t low = 0, high = core->segment_count;
 
@@ -203,7 +203,22 @@ static const struct core_segment *segment_at(const struct core *core, uint64_t a
 		else
 			high = middle;
 	}
-	return low && address < core->segments[low - 1].end ? &core->segments[low - 1] : NULL;
+	return low && address < core->segments[low - 1].last ? &core->segments[low - 1] : NULL;
+}
+
+/* The same if the file holds it. */
+static const struct core_segment *segment_at(const struct core *core, uint64_t address)
+{
+	const struct core_segment *segment = segment_around(core, address);
+
+	return segment && address < segment->end ? segment : NULL;
+}
+
+bool core_is_data(const struct core *core, uint64_t address)
+{
+	const struct core_segment *segment = segment_around(core, address);
+
+	return segment && !segment->code;
 }
 
 bool core_has(const struct core *core, uint64_t address, uint64_t bytes)

@@ -71,6 +71,9 @@ bool core_read(struct core *core, uint64_t address, void *to, size_t bytes);
 /* Whether the core holds all of this memory. */
 bool core_has(const struct core *core, uint64_t address, uint64_t bytes);
 
+/* Whether the program could not run what was at an address; false if the core does not say. */
+bool core_is_data(const struct core *core, uint64_t address);
+
 /* The file that was mapped at an address; NULL: none. */
 const struct core_mapping *core_mapping_at(const struct core *core, uint64_t address);
 

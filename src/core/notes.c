@@ -9,7 +9,7 @@
 #include "core/core.h"
 #include "util/wire.h"
 
-#define MAPPINGS_MOST (1u << 20)
+#define MAPPINGS_MOST (1u << 17) /* a process has 65,530, unless its owner says otherwise */
 
 /* The first one is of the thread that got the signal. */
 static void read_thread(struct core *core, const uint8_t *note, size_t bytes)

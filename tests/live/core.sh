@@ -162,7 +162,7 @@ one_that_still_runs()
 	local result=$?
 	cat words
 	kill -KILL "$pid" && wait "$pid" 2>/dev/null
-	[ $result -eq 1 ] && grep -q "process $pid still runs" words && tree "$work/live.core" && shows '^deadlock: alice' &&
+	[ $result -eq 1 ] && grep -q "process $pid still runs" words && tree "$work/live.core" && shows '^deadlock: alice' && shows '  take_lock  ' &&
 		! grep -q 'got signal' shown
 }
 
