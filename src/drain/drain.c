@@ -207,7 +207,8 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	if (r < 0 || !drain->watches || merge_reset(&drain->merge, ARENA_LINES * ARENA_STREAMS) < 0)
 		return -ENOMEM;
 	armed = atomic_load(&attachment->control->armed);
-	drain->adopting = armed || atomic_load(&attachment->control->session.pid) != 0;
+	drain->adopting =
+		armed || (!options->afresh && atomic_load(&attachment->control->session.pid) != 0);
 	settle_pending(drain);
 	r = reserve_pool(drain, options, diag);
 	if (r < 0)

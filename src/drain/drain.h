@@ -22,6 +22,7 @@ struct drain_options {
 	enum unweave_policy policy;
 	uint64_t keywords;     /* 0: those of `detail` */
 	uint64_t buffer_bytes; /* 0: ARENA_POOL_DEFAULT */
+	bool afresh;           /* what a recorder left that died is of no interest */
 	char path[256]; /* of the file that is written, absolute; for whoever comes after us */
 };
 
@@ -52,7 +53,7 @@ struct drain_totals {
 
 /*
  * Begins a session on a locked attachment, which is borrowed. Where the last
- * recorder died, goes on where it stopped; where the program was told to begin
+ * recorder died, goes on where it stopped, unless `afresh`; where the program was told to begin
  * on its own, takes it over. Returns -ENOMEM, -ENOSPC if the pool
  * found no room.
  */

@@ -337,6 +337,7 @@ static struct drain_options drain_options_of(const struct recorder_options *opti
 		.policy = options->policy,
 		.keywords = options->keywords,
 		.buffer_bytes = options->buffer_bytes,
+		.afresh = options->afresh,
 	};
 	char *absolute = options->path ? realpath(options->path, NULL) : NULL;
 

@@ -30,6 +30,7 @@ struct recorder_options {
 	enum unweave_policy policy;
 	uint64_t keywords;     /* 0: those of `detail` */
 	uint64_t buffer_bytes; /* 0: the default */
+	bool afresh;           /* what a recorder left that died is of no interest */
 	uint64_t
 		flight_bytes; /* keep so much in memory, and write it at the end; 0: all, at once */
 	uint64_t flight_ns;   /* and no more than the last so long; 0: no limit */

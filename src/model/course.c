@@ -35,8 +35,7 @@ int course_task(struct model *model, uint64_t id, uint64_t time, struct live_tas
 	return *ret ? tell_created(model, *ret) : -ENOMEM;
 }
 
-/* It is over, or the trace is. */
-static int end_task(struct model *model, struct live_task *task, uint64_t time, enum model_end end)
+int course_end_task(struct model *model, struct live_task *task, uint64_t time, enum model_end end)
 {
 	bool inside = course_is_inside(model, task->told.created, time);
 	int r = course_end_wait(model, task, time, end == MODEL_INCOMPLETE);
@@ -109,10 +108,10 @@ static int on_complete(struct model *model, struct lane *lane, const struct unwe
 		r = course_end_runs_of(model, task, event->time, !run);
 	if (r < 0 || !task)
 		return r;
-	return end_task(model, task, event->time,
-			event->value == UNWEAVE_ERROR       ? MODEL_ERROR
-			: event->value == UNWEAVE_CANCELLED ? MODEL_CANCELLED
-							    : MODEL_OK);
+	return course_end_task(model, task, event->time,
+			       event->value == UNWEAVE_ERROR       ? MODEL_ERROR
+			       : event->value == UNWEAVE_CANCELLED ? MODEL_CANCELLED
+								   : MODEL_OK);
 }
 
 /* What a task that is new, or was there before, waits for, if it does. */
@@ -348,7 +347,7 @@ static int end_tasks(struct model *model)
 			tasks[at++] = live_at(&model->live, i);
 	qsort(tasks, count, sizeof(struct live_task *), by_age);
 	for (uint32_t i = 0; i < count && r == 0; i++)
-		r = end_task(model, tasks[i], model->totals.last, MODEL_INCOMPLETE);
+		r = course_end_task(model, tasks[i], model->totals.last, MODEL_INCOMPLETE);
 	free(tasks);
 	return r;
 }

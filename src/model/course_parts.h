@@ -38,6 +38,9 @@ static inline void course_start_wait(struct live_task *task, uint64_t time, uint
 	task->woken_early = false;
 }
 
+/* A task is over, or the trace is; no run of it goes on. -ENOMEM, or what the sink returned. */
+int course_end_task(struct model *model, struct live_task *task, uint64_t time, enum model_end end);
+
 /* Waits; those that end a piece return -ENOMEM, or what the sink returned. */
 int course_end_wait(struct model *model, struct live_task *task, uint64_t end, bool end_unknown);
 /* A callback is called that `standing`, or NULL, stands for: it waited since it was ready. */

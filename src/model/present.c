@@ -73,6 +73,14 @@ void model_present(const struct model *model, const struct model_task *told,
 	}
 }
 
+int model_end(struct model *model, struct model_task *told, uint64_t time)
+{
+	struct live_task *task = (struct live_task *)told;
+	int r = task->open ? course_end_runs_of(model, task, time, true) : 0;
+
+	return r < 0 ? r : course_end_task(model, task, time, MODEL_INCOMPLETE);
+}
+
 uint32_t model_lanes(const struct model *model)
 {
 	return model->lane_count;

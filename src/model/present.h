@@ -42,6 +42,12 @@ const char *model_own_name(const struct model_task *task);
 void model_present(const struct model *model, const struct model_task *task,
 		   struct model_present *ret);
 
+/*
+ * A live task has ended, as somebody knows who has more than the events, some of which were lost:
+ * how is not known. -ENOMEM, or what the sink returned.
+ */
+int model_end(struct model *model, struct model_task *task, uint64_t time);
+
 /* Streams that were seen, in no order. */
 uint32_t model_lanes(const struct model *model);
 void model_lane(const struct model *model, uint32_t index, struct model_lane *ret);

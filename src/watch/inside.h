@@ -130,6 +130,7 @@ struct watch {
 	uint32_t task_count, task_capacity;
 	uint32_t *by_slot; /* of the program's table: index of the task + 1; 0: none */
 	uint32_t slot_capacity;
+	struct map missing, missed; /* tasks that have ended without a word, by now and before */
 	struct map slotless; /* the same, by id, for tasks whose slot is none, or another task's */
 	struct watch_wait kinds[WATCH_KINDS];
 	struct unheard unheard[UNHEARD_MOST];

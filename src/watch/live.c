@@ -51,7 +51,8 @@ static int begin_recording(struct watch *watch, struct diag *diag)
 	struct recorder_options options = {.listener = on_event,
 					   .thread = on_thread,
 					   .listener_data = watch,
-					   .detail = UNWEAVE_DETAIL_TASKS};
+					   .detail = UNWEAVE_DETAIL_TASKS,
+					   .afresh = true};
 	int r = attach_lock(watch->attachment, diag);
 
 	return r < 0 ? r : recorder_new(&watch->recorder, watch->attachment, &options, diag);
@@ -173,6 +174,40 @@ int live_pass(struct watch *watch)
 	return watch->error ? watch->error : taken;
 }
 
+static int tell_task(struct watch *watch, const struct table_task *task)
+{
+	struct unweave_event event = {.kind = UNWEAVE_EVENT_TASK,
+				      .task = task->id,
+				      .other = task->parent,
+				      .value = task->site,
+				      .time = watch->latest,
+				      .flags = UNWEAVE_EVENT_BEFORE};
+	struct unweave_event name = {.kind = UNWEAVE_EVENT_NAME,
+				     .task = task->id,
+				     .text = task->name,
+				     .time = watch->latest};
+	int r = model_feed(watch->model, &event, 0);
+
+	return r < 0 || !task->name[0] ? r : model_feed(watch->model, &name, 0);
+}
+
+/* Tasks that began in a loss: the table knows them. */
+static int recount(struct watch *watch)
+{
+	const struct table *table = &watch->attachment->table;
+	uint64_t lost = model_totals(watch->model)->lost;
+	struct table_task task;
+	int r = 0;
+
+	if (lost == watch->totals.lost)
+		return 0;
+	watch->totals.lost = lost;
+	for (uint32_t i = 1; i < table_ready(table) && r == 0; i++)
+		if (table_read(table, i, &task) && !model_task(watch->model, task.id))
+			r = tell_task(watch, &task);
+	return r < 0 ? r : model_settle(watch->model);
+}
+
 int live_refresh(struct watch *watch)
 {
 	uint64_t before = watch->totals.now;
@@ -181,6 +216,8 @@ int live_refresh(struct watch *watch)
 
 	/* All that was emitted until now is known then, and of what came after, some. */
 	r = live_pass(watch);
+	if (r >= 0 && watch->model)
+		r = recount(watch);
 	if (r < 0)
 		return r;
 	note_end(watch);
@@ -191,6 +228,5 @@ int live_refresh(struct watch *watch)
 	}
 	watch->totals.interval = before ? watch_passed(before, watch->totals.now) : 0;
 	watch->totals.slotless = atomic_load(&watch->attachment->control->tasks_lost);
-	watch->totals.lost = watch->model ? model_totals(watch->model)->lost : 0;
 	return picture_make(watch);
 }

@@ -163,6 +163,24 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 	}
 }
 
+/* The table knows who lives. */
+static bool has_ended(const struct watch *watch, uint64_t id)
+{
+	const struct table *table = watch->attachment ? &watch->attachment->table : NULL;
+	uint32_t index = table_index(id);
+
+	return table && index && index < table_ready(table) &&
+	       atomic_load_explicit(&table->tasks[index].id, memory_order_relaxed) != id;
+}
+
+/* Mostly the word of it is on its way. If it does not come until the next picture, it was lost. */
+static int end_unseen(struct watch *watch, struct model_task *task)
+{
+	if (map_find(&watch->missed, task->id))
+		return model_end(watch->model, task, watch->totals.now);
+	return map_put(&watch->missing, task->id, 0);
+}
+
 static int add_model(struct watch *watch)
 {
 	for (uint32_t i = 0; i < model_slots(watch->model); i++) {
@@ -175,6 +193,11 @@ static int add_model(struct watch *watch)
 		site = site_of(watch, task);
 		if (!site)
 			return -ENOMEM;
+		if (has_ended(watch, task->id)) {
+			if (end_unseen(watch, task) < 0)
+				return -ENOMEM;
+			continue;
+		}
 		fill_from_model(watch, task, i, row);
 		picture_waits(site, row);
 		if (picture_index(watch, watch->task_count++) < 0)
@@ -214,7 +237,12 @@ static void begin_site(const struct watch *watch, struct site *site)
 static void begin_totals(struct watch *watch)
 {
 	struct watch_totals *totals = &watch->totals;
+	struct map missed = watch->missed;
 	bool known = watch->model != NULL;
+
+	watch->missed = watch->missing;
+	watch->missing = missed;
+	map_clear(&watch->missing);
 
 	memset(totals->states, 0, sizeof(totals->states));
 	totals->created = known ? watch->counted.created : WATCH_UNKNOWN;

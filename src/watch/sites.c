@@ -79,7 +79,8 @@ static uint8_t waits_of(const struct reader_site *site)
 					 "fs",     "io",       "listen",   "poll",
 					 "read",   "shutdown", "udp send", "write"};
 
-	if (!site || !site->code || !site->kind)
+	/* Coroutines are told by their code, too, but await whatever they like. */
+	if (!site || !site->code || !site->kind || strcmp(site->kind, "coroutine") == 0)
 		return UNWEAVE_WAIT_NONE;
 	for (unsigned i = 0; i < sizeof(io) / sizeof(io[0]); i++)
 		if (strcmp(site->kind, io[i]) == 0)

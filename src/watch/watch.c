@@ -15,7 +15,8 @@ static int make(struct watch **ret)
 {
 	cleanup(watch_freep) struct watch *watch = calloc(1, sizeof(*watch));
 
-	if (!watch || site_init(&watch->sites) < 0 || map_init(&watch->slotless, UINT32_MAX) < 0)
+	if (!watch || site_init(&watch->sites) < 0 || map_init(&watch->slotless, UINT32_MAX) < 0 ||
+	    map_init(&watch->missing, UINT32_MAX) < 0 || map_init(&watch->missed, UINT32_MAX) < 0)
 		return -ENOMEM;
 	watch->sink = tally_sink(watch);
 	*ret = take(watch);
@@ -74,8 +75,9 @@ struct watch *watch_free(struct watch *watch)
 	detail_fini(watch);
 	site_fini(&watch->sites);
 	thread_fini(&watch->threads);
-	if (watch->slotless.slots)
-		map_fini(&watch->slotless);
+	map_fini(&watch->slotless);
+	map_fini(&watch->missing);
+	map_fini(&watch->missed);
 	free(watch->tasks);
 	free(watch->by_slot);
 	free(watch->picks);

@@ -256,6 +256,89 @@ static void who_comes_second_sees_the_table(void)
 	end_child();
 }
 
+static void work_hard(void)
+{
+	static uint64_t busy[1000];
+
+	for (int i = 0; i < 400000; i++) {
+		uint64_t *task = &busy[i % 1000];
+
+		if (*task)
+			unweave_task_complete(*task, UNWEAVE_OK);
+		*task = unweave_task_new(UNWEAVE_SITE("busy"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+		unweave_task_resume(*task);
+		unweave_task_suspend(*task);
+	}
+	for (int i = 10; i < 1000; i++)
+		unweave_task_complete(busy[i], UNWEAVE_OK);
+}
+
+/* Of more than there is room for, something is lost, and that is said; but not who lives. */
+static void tasks_that_ended_in_a_loss_are_not_shown(void)
+{
+	static void (*const steps[])(void) = {make_old, make_and_run, work_hard, end_it, NULL};
+
+	start_child(steps);
+	step(true);
+	begin_watch();
+	step(true);
+	refresh();
+	step(true);
+	refresh();
+	/* Who ended, the table knows. */
+	CHECK(watch_totals(watch)->alive >= 2 && watch_totals(watch)->alive <= 12);
+	CHECK_EQ(task(1).runs, 1);
+	step(true);
+	refresh();
+	CHECK(watch_totals(watch)->lost > 0);
+	/* As soon as it is known that something was lost, all are counted anew. */
+	CHECK_EQ(watch_totals(watch)->alive, 11);
+	end_watch();
+	end_child();
+}
+
+/* Watches the child, and is killed without a chance to say so. */
+static void watch_and_die(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		find_child();
+		if (watch_new(&watch, &attachment, &diag) == 0 && watch_refresh(watch) == 0) {
+			step(true);
+			watch_refresh(watch);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+static void who_comes_after_one_that_was_killed_begins_afresh(void)
+{
+	static void (*const steps[])(void) = {make_old, make_and_run, wake_and_run_on, end_it,
+					      NULL};
+
+	start_child(steps);
+	step(true);
+	fflush(stdout);
+	watch_and_die();
+	/* With the session still on. */
+	step(true);
+	begin_watch();
+	refresh();
+	CHECK_EQ(watch_totals(watch)->lost, 0);
+	CHECK_EQ(watch_totals(watch)->alive, 2);
+	CHECK(task(1).before);
+	step(true);
+	refresh();
+	CHECK_EQ(watch_totals(watch)->lost, 0);
+	CHECK_EQ(watch_totals(watch)->alive, 1);
+	CHECK_EQ(watch_totals(watch)->ended, 1);
+	end_watch();
+	end_child();
+}
+
 static struct unweave_chain chains[3];
 static struct unweave_link links[3][2];
 
@@ -507,6 +590,8 @@ int main(void)
 {
 	RUN(a_program_is_seen_as_it_goes_on);
 	RUN(who_comes_second_sees_the_table);
+	RUN(tasks_that_ended_in_a_loss_are_not_shown);
+	RUN(who_comes_after_one_that_was_killed_begins_afresh);
 	RUN(a_circle_of_tasks_is_found_with_their_chains);
 	RUN(a_task_that_runs_since_before_is_seen_to_run);
 	RUN(a_program_that_ends_is_over);
