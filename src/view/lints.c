@@ -192,12 +192,17 @@ int lints_created(struct lints *lints, const struct model_task *task)
 	return 0;
 }
 
+bool lints_is_callback(const struct reader_site *site)
+{
+	return site->code && !(site->kind && strcmp(site->kind, "coroutine") == 0);
+}
+
 /* A pool is there for what blocks; and where callbacks run outside of loops is one. */
 static bool may_block(const struct model_run *run)
 {
 	const struct reader_site *site = run->task->site;
 
-	return site && (lint_may_block(site->kind) || (site->code && !run->in_loop));
+	return site && (lint_may_block(site->kind) || (lints_is_callback(site) && !run->in_loop));
 }
 
 /* How long a run kept its thread, without runs inside of it and waiting for work. */
@@ -259,7 +264,7 @@ static bool counts_as_queued(const struct model_wait *wait)
 	const struct reader_site *site = wait->task->site;
 
 	return site && wait->woken && !wait->end_unknown && !wait->begin_unknown &&
-	       (!wait->first || site->code) && !lint_may_block(site->kind);
+	       (!wait->first || lints_is_callback(site)) && !lint_may_block(site->kind);
 }
 
 static int note_queued(struct lints *lints, const struct model_wait *wait)

@@ -5,6 +5,9 @@
 
 #include "view/lints.h"
 
+/* Whether its tasks are functions that somebody calls: a loop, or a pool. Coroutines are not. */
+bool lints_is_callback(const struct reader_site *site);
+
 /* A text that stays; NULL: no memory. */
 const char *lints_keep(struct lints *lints, const char *text);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "view/naming.h"
+
 static bool is_library(const char *module)
 {
 	return module && (strstr(module, ".so") || module[0] == '[');
@@ -36,15 +38,17 @@ static const struct symbol_frame *caller_of(struct symbols *symbols, const struc
 
 struct where where_find(struct symbols *symbols, const struct tree *tree, uint32_t stack)
 {
-	const struct symbol *symbol;
+	const struct tree_node *node = stack ? tree_at(tree, stack) : NULL;
+	struct symbol_frame frame;
 
-	if (!stack || tree_at(tree, stack)->kind == SPLICE_OMITTED)
+	if (!node || node->kind == SPLICE_OMITTED)
 		return (struct where){0};
-	symbol = symbols_find(symbols, tree_at(tree, stack)->address);
+	frame = node->kind == SPLICE_AWAIT ? naming_chain_frame(symbols, node->address, node->state)
+					   : symbols_find(symbols, node->address)->frames[0];
 	return (struct where){
-		.function = symbol->frames[0].function,
-		.file = symbol->frames[0].file,
-		.line = symbol->frames[0].line,
+		.function = frame.function,
+		.file = frame.file,
+		.line = frame.line,
 		.caller = caller_of(symbols, tree, stack),
 	};
 }

@@ -131,7 +131,7 @@ struct watch_lint *watch_lint_free(struct watch_lint *lint)
 /* Whether the runs of a task may take long; by where they run, if it is a callback. */
 static bool may_block(const struct watch_thread *thread, const struct reader_site *site)
 {
-	return site && (lint_may_block(site->kind) || (site->code && !thread->loop));
+	return site && (lint_may_block(site->kind) || (lints_is_callback(site) && !thread->loop));
 }
 
 static const struct reader_site *site_of_task(const struct watch_lint *lint,

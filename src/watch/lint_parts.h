@@ -13,10 +13,11 @@
 
 /* A run that took long, while it did. */
 struct sighting {
-	uint64_t task;    /* 0: none */
-	uint64_t start;   /* ns */
-	uint64_t resumed; /* ticks: the same */
-	uint64_t chain[WATCH_LINT_STACK];
+	uint64_t task;                    /* 0: none */
+	uint64_t start;                   /* ns */
+	uint64_t resumed;                 /* ticks: the same */
+	uint64_t chain[WATCH_LINT_STACK]; /* innermost first */
+	int32_t states[WATCH_LINT_STACK];
 	uint32_t chain_count;
 	struct native native;
 };

@@ -14,23 +14,24 @@
 
 #define MATCH_NS (NS_PER_S / 100) /* clocks are not turned into ns by the same figures */
 
-/* What awaits what in a task now, innermost first; how many frames. */
-static uint32_t read_chain(const struct watch_lint *lint, uint64_t task, uint64_t *to)
+/* What awaits what in a task now. */
+static void read_chain(const struct watch_lint *lint, uint64_t task, struct sighting *ret)
 {
+	const struct snapshot_task *one;
 	struct snapshot snapshot;
-	uint32_t count = 0;
 
 	if (!table_index(task) || snapshot_take_task(&snapshot, lint->watch->attachment, task) < 0)
-		return 0;
-	if (snapshot.count && snapshot.tasks[0].chain_known) {
-		const struct snapshot_task *one = &snapshot.tasks[0];
+		return;
+	one = snapshot.count && snapshot.tasks[0].chain_known ? &snapshot.tasks[0] : NULL;
+	for (uint32_t i = 0; one && i < one->chain_count; i++) {
+		const struct snapshot_frame *frame = &snapshot.frames[one->chain + i];
 
-		for (uint32_t i = 0; i < one->chain_count && count < WATCH_LINT_STACK; i++)
-			if (!snapshot.frames[one->chain + i].omitted)
-				to[count++] = snapshot.frames[one->chain + i].address;
+		if (frame->omitted || ret->chain_count == WATCH_LINT_STACK)
+			continue;
+		ret->chain[ret->chain_count] = frame->address;
+		ret->states[ret->chain_count++] = frame->state;
 	}
 	snapshot_fini(&snapshot);
-	return count;
 }
 
 static struct sighting *find_sighting(struct watch_lint *lint, uint64_t task, uint64_t start)
@@ -51,7 +52,7 @@ static void sight(struct watch_lint *lint, uint64_t task, uint64_t resumed, uint
 	struct sighting *seen = &lint->sightings[lint->sighting_next++ % SIGHTINGS];
 
 	*seen = (struct sighting){.task = task, .resumed = resumed};
-	seen->chain_count = read_chain(lint, task, seen->chain);
+	read_chain(lint, task, seen);
 	native_look(&seen->native, watch->attachment, tid, lint->unwinder);
 }
 
@@ -142,7 +143,8 @@ static uint32_t plant(struct watch_lint *lint, const struct sighting *seen)
 
 	/* Where the two do not meet, the native one is what is known for certain. */
 	for (uint32_t i = seen->chain_count; i && (inside < native->count || !inside); i--)
-		node = tree_child(lint->tree, node, seen->chain[i - 1], 0, SPLICE_AWAIT);
+		node = tree_child(lint->tree, node, seen->chain[i - 1], seen->states[i - 1],
+				  SPLICE_AWAIT);
 	for (uint32_t i = inside; i; i--)
 		node = tree_child(lint->tree, node, native->frames[i - 1], 0, SPLICE_NATIVE);
 	return node;
@@ -159,7 +161,7 @@ static void find_stack(struct watch_lint *lint, struct lint_warning *warning, st
 	if (seen)
 		warning->how = "in";
 	else if (warning->kind != LINT_RUN)
-		ret->chain_count = read_chain(lint, warning->worst_task, ret->chain);
+		read_chain(lint, warning->worst_task, ret);
 }
 
 int lint_find_places(struct watch_lint *lint)
