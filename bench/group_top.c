@@ -4,7 +4,8 @@
  *
  * The program has a million tasks that wait, and 100,000 more are created and end each second. A
  * process on another processor watches it: takes what there is as often as a screen does,
- * and each second makes a picture, looks where the chosen task is, and fills in 50 rows.
+ * and each second makes a picture, looks for warnings and where the chosen task is, and fills in
+ * 50 rows.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include "crowd.h"
 #include "drain/find.h"
 #include "rows.h"
+#include "watch/lint.h"
 #include "watch/watch.h"
 
 #define TASKS 1000000u
@@ -53,7 +55,7 @@ struct watcher {
 };
 
 /* As a screen does; returns -errno. */
-static int show(struct watch *watch)
+static int show(struct watch *watch, struct watch_lint *lint)
 {
 	static struct watch_row rows[ROWS];
 	struct watch_query query = {.order = WATCH_BY_BUSY};
@@ -62,6 +64,8 @@ static int show(struct watch *watch)
 	int r = watch_refresh(watch);
 
 	if (r >= 0)
+		r = watch_lint_refresh(lint);
+	if (r >= 0)
 		r = watch_select(watch, &query, 0, ROWS, rows, &found);
 	if (r > 0)
 		r = watch_where(watch, &query, rows[r - 1].task.id, &at);
@@ -69,7 +73,7 @@ static int show(struct watch *watch)
 }
 
 /* Takes what comes until a picture is due. */
-static int take_for(struct watch *watch, uint64_t ns)
+static int take_for(struct watch *watch, struct watch_lint *lint, uint64_t ns)
 {
 	uint64_t end = clock_raw() + ns;
 	int r = 0;
@@ -79,27 +83,29 @@ static int take_for(struct watch *watch, uint64_t ns)
 
 		bench_sleep_us((pause < end - now ? pause : end - now) / 1000);
 		r = watch_pass(watch);
+		if (r >= 0)
+			watch_lint_pass(lint);
 	}
 	return r;
 }
 
-static int watch_all(struct watcher *watcher, struct watch *watch)
+static int watch_all(struct watcher *watcher, struct watch *watch, struct watch_lint *lint)
 {
 	uint64_t cpu = bench_cpu_ns();
 	int r;
 
 	do {
-		r = take_for(watch, watcher->pause_ns / 5);
+		r = take_for(watch, lint, watcher->pause_ns / 5);
 		if (r >= 0)
-			r = show(watch);
+			r = show(watch, lint);
 	} while (r >= 0 && watch_totals(watch)->alive < watcher->tasks);
 	watcher->first_ms = (double)(bench_cpu_ns() - cpu) / 1e6;
 	atomic_store(&watcher->answer, ANSWER_WATCHES);
 	while (r >= 0 && atomic_load(&watcher->order) == ORDER_WATCH) {
 		cpu = bench_cpu_ns();
-		r = take_for(watch, watcher->pause_ns);
+		r = take_for(watch, lint, watcher->pause_ns);
 		if (r >= 0)
-			r = show(watch);
+			r = show(watch, lint);
 		if (r >= 0 && watcher->refreshes < REFRESHES)
 			watcher->ms[watcher->refreshes++] = (double)(bench_cpu_ns() - cpu) / 1e6;
 		watcher->events = watch_totals(watch)->created_now;
@@ -112,15 +118,21 @@ static int watch_once(struct watcher *watcher)
 {
 	struct diag diag = {.text = "out of memory"};
 	struct attachment attachment;
+	struct watch_lint *lint = NULL;
 	struct watch *watch = NULL;
+	struct lint_limits limits;
 	int r = find_pid(&attachment, (uint32_t)getppid(), &diag);
 
 	if (r >= 0) {
 		r = watch_new(&watch, &attachment, &diag);
 		if (r >= 0 && watch_note(watch)[0])
 			r = diag_set(&diag, -EBUSY, "%s", watch_note(watch));
+		lint_limits_init(&limits);
 		if (r >= 0)
-			r = watch_all(watcher, watch);
+			r = watch_lint_new(&lint, watch, &limits, NULL, &diag);
+		if (r >= 0)
+			r = watch_all(watcher, watch, lint);
+		watch_lint_free(lint);
 		watch_free(watch);
 		attach_fini(&attachment);
 	}

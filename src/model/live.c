@@ -10,6 +10,7 @@
 
 #define SLOTS_MAX (1u << 26)
 #define LOOPS_MOST 1024u /* 16 KB each; programs have dozens */
+#define AHEAD 16u        /* slots that are asked for before they are needed */
 #define SPARE 4096u      /* ended tasks that may stay in the index in any case */
 
 int live_init(struct live *live)
@@ -83,9 +84,13 @@ static int add_segment(struct live *live)
 static void index_anew(struct live *live)
 {
 	map_clear(&live->index);
-	for (uint32_t i = 0; i < live->slot_count; i++)
+	for (uint32_t i = 0; i < live->slot_count; i++) {
+		/* Of a million, each is put where nothing is in the cache. */
+		if (i + AHEAD < live->slot_count)
+			live_prefetch(live, live_at(live, i + AHEAD)->told.id);
 		if (live_at(live, i)->told.id)
 			map_put(&live->index, live_at(live, i)->told.id, i);
+	}
 }
 
 struct live_task *live_add(struct live *live, uint64_t id)
