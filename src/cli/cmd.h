@@ -17,6 +17,7 @@ struct cmd {
 	int (*run)(struct options *options); /* returns one of EXIT_* or a command's status */
 };
 
+extern const struct cmd cmd_cflags;
 extern const struct cmd cmd_dump;
 extern const struct cmd cmd_export;
 extern const struct cmd cmd_flame;

@@ -6,8 +6,8 @@
 #include "cli/say.h"
 
 static const struct cmd *const cmds[] = {
-	&cmd_dump,   &cmd_export, &cmd_flame,  &cmd_info, &cmd_ps,   &cmd_record,
-	&cmd_report, &cmd_splice, &cmd_status, &cmd_top,  &cmd_tree, &cmd_verify,
+	&cmd_cflags, &cmd_dump,   &cmd_export, &cmd_flame, &cmd_info, &cmd_ps,     &cmd_record,
+	&cmd_report, &cmd_splice, &cmd_status, &cmd_top,   &cmd_tree, &cmd_verify,
 };
 
 #define CMD_COUNT (sizeof(cmds) / sizeof(cmds[0]))

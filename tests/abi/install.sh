@@ -50,6 +50,17 @@ preloads()
 		[ "$(grep ^LD_PRELOAD= "$work/out" | grep -o "${destination}[^:]*" | wc -l)" -eq "$adapters" ]
 }
 
+# A C++ program with coroutines, as it is.
+by_cflags()
+{
+	command -v g++ >/dev/null || return 0
+	tool=$(find "$destination" -path '*/bin/unweave')
+	flags=$("$tool" cflags --coro --libs) || return 1
+	# shellcheck disable=SC2086 # a list of words
+	g++ -std=c++20 -o "$work/coro" "$root/adapters/coro/example.cpp" $flags || return 1
+	UNWEAVE_TRACE=$work/coro.unw "$work/coro" && "$tool" dump --stacks "$work/coro.unw" | grep -q 'coroutine handle_request'
+}
+
 is_there()
 {
 	find "$destination" -name "$1" | grep .
@@ -61,6 +72,7 @@ for file in unweave unweave.h event.h coro.hpp libunweave.so.0 libunweave.a unwe
 done
 try "a program builds by pkg-config" by_pkg_config
 try "it records itself" records_itself "$work/use"
+try "a program with coroutines builds by what cflags prints, and is seen" by_cflags
 try "adapters are found where they are installed" preloads
 try "programs build by CMake" by_cmake
 try "the one with the shared library records itself" records_itself "$work/cmake/shared"
