@@ -106,7 +106,7 @@ static void go_back(struct top *top)
 {
 	enum view_id back = top->back;
 
-	if (top->filter[0]) {
+	if (top->filter[0] && view_get(top->view)->columns) {
 		top->filter[0] = '\0';
 		return;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plain text, for scripts and for those without a terminal. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "tui/ends.h"
 #include "tui/figure.h"
 #include "tui/frame.h"
 #include "tui/list.h"
@@ -15,32 +15,6 @@
 #define WIDTH 180      /* columns: enough for all of a list's */
 #define ROOM_AROUND 12 /* lines besides the rows of a list */
 #define PAGE_ROWS 200  /* of a view that is no list */
-
-/* A recording is ended before we are: these only say that it is time to. */
-enum { SIGNALS = 4 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-static struct sigaction actions_before[SIGNALS];
-static volatile sig_atomic_t stopped; /* which came; 0: none */
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = stop};
-
-	stopped = 0;
-	for (int i = 0; i < SIGNALS; i++)
-		sigaction(signals[i], &action, &actions_before[i]);
-}
-
-static void release_signals(void)
-{
-	for (int i = 0; i < SIGNALS; i++)
-		sigaction(signals[i], &actions_before[i], NULL);
-}
 
 static void sleep_ns(uint64_t ns)
 {
@@ -56,7 +30,7 @@ static int advance(struct top *top)
 	uint64_t until = term_now() + top->options->delay;
 	int r = 0;
 
-	for (uint64_t now = term_now(); r >= 0 && !stopped && now < until; now = term_now()) {
+	for (uint64_t now = term_now(); r >= 0 && !ends_came() && now < until; now = term_now()) {
 		uint64_t pause = watch_pause_ns(top->watch);
 
 		r = watch_pass(top->watch);
@@ -122,8 +96,8 @@ static int print_all(struct top *top, FILE *to)
 			fputc('\n', to);
 		if (!trace)
 			r = advance(top);
-		if (stopped)
-			return stopped;
+		if (ends_came())
+			return ends_came();
 		if (r >= 0)
 			r = print(top, to);
 		if (trace || watch_totals(top->watch)->over)
@@ -140,9 +114,8 @@ int tui_print(struct watch *watch, const struct tui_options *options, FILE *to, 
 	if (r < 0)
 		return r;
 	top.plain = true;
-	catch_signals();
+	ends_catch();
 	r = print_all(&top, to);
-	release_signals();
 	top_fini(&top);
 	return r;
 }

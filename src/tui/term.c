@@ -13,13 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tui/ends.h"
 #include "tui/palette.h"
 
 #define WIDEST 1000 /* columns, and lines, that are drawn: sizes come from outside */
 #define EMPTY_READS 16
 
-enum { SIGNALS = 6 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH};
+/* Besides those that end us. */
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = {SIGTSTP, SIGCONT, SIGWINCH};
 
 static SCREEN *screen;
 static volatile sig_atomic_t came[SIGNALS];
@@ -66,7 +68,9 @@ static void catch_signals(void)
 	struct sigaction action = {.sa_handler = note};
 	sigset_t mask;
 
+	ends_catch();
 	sigemptyset(&mask);
+	ends_add(&mask);
 	for (int i = 0; i < SIGNALS; i++) {
 		came[i] = 0;
 		sigaddset(&mask, signals[i]);
@@ -238,16 +242,11 @@ static bool take_signal(int signal)
 
 static bool by_signal(struct term_event *ret)
 {
-	static const int ends[] = {SIGHUP, SIGTERM};
+	int end = ends_came();
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (!take_signal(ends[i]))
-			continue;
-		*ret = (struct term_event){.kind = TERM_ENDED, .signal = ends[i]};
-		return true;
-	}
-	if (take_signal(SIGINT)) {
-		*ret = (struct term_event){.kind = TERM_QUIT};
+	if (end) {
+		*ret = (struct term_event){.kind = end == SIGINT ? TERM_QUIT : TERM_ENDED,
+					   .signal = end};
 		return true;
 	}
 	if (take_signal(SIGTSTP)) {

@@ -4,7 +4,7 @@
  * curses. There is one of them, as there is one terminal.
  *
  * While it is open, signals that end or stop us come as events, so that the terminal is
- * always given back as it was.
+ * always given back as it was. Those that end us are noted for good: see ends.h.
  */
 #ifndef TUI_TERM_H
 #define TUI_TERM_H

@@ -29,7 +29,8 @@ int tui_check(const struct tui_options *options, struct diag *diag);
 
 /*
  * Shows the watch until the user has seen enough. Returns 0, the number of the signal that
- * ended it, or why it cannot: -ENOTTY, -EINVAL, -ENOMEM, -EIO if the terminal went away, or
+ * ended it, which the caller raises when it has cleaned up (others are ignored from here on), or
+ * why it cannot: -ENOTTY, -EINVAL, -ENOMEM, -EIO if the terminal went away, or
  * what the watch returned.
  */
 int tui_run(struct watch *watch, const struct tui_options *options, struct diag *diag);

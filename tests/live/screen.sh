@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # work, lively and unweave are of the script that reads this
+# For scripts that drive `unweave top` in a terminal of tmux's: keys go in, text comes out.
+# Nothing here sleeps and hopes: what should be seen is waited for.
+
+PATIENCE=30 # seconds that something may take on a machine with much else to do
+
+export TMUX_TMPDIR=$work LC_ALL=C.UTF-8
+unset TMUX NO_COLOR TERM UNWEAVE_TRACE UNWEAVE_DISABLE
+UNWEAVE_DIR=$(mktemp -d /dev/shm/unweave-live-XXXXXX) || exit 1
+export UNWEAVE_DIR
+printf 'set -g default-terminal screen-256color\nset -g status off\nset -sg escape-time 0\n' >"$work/tmux.conf"
+
+mux()
+{
+	tmux -f "$work/tmux.conf" "$@"
+}
+
+clean_up()
+{
+	mux kill-server 2>/dev/null
+	[ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null
+	rm -rf "$work" "$UNWEAVE_DIR"
+}
+trap clean_up EXIT
+
+# eventually COMMAND...: until it succeeds, or patience ends.
+eventually()
+{
+	local end=$((SECONDS + PATIENCE))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+# begin PROGRAM [ARGUMENT...]: one to be watched.
+begin()
+{
+	rm -f "$work/ready"
+	mkfifo "$work/ready"
+	"$@" >"$work/ready" &
+	pid=$!
+	read -r _ <"$work/ready"
+}
+
+end()
+{
+	kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	pid=
+}
+
+# open_screen WIDTHxHEIGHT ARGUMENT...: `unweave top` in a terminal of this size. SETTINGS go
+# into its environment; how it ended is said below it.
+open_screen()
+{
+	local size=$1
+	shift
+	mux kill-server 2>/dev/null
+	eventually no_server
+	printf 'echo $$ >"%s/top"\nexec env %s "%s" top %s 2>"%s/words"\n' \
+		"$work" "${SETTINGS:-}" "$unweave" "$*" "$work" >"$work/launch"
+	mux new-session -d -x "${size%x*}" -y "${size#*x}" \
+		"sh '$work/launch'; echo left \$?; exec sleep 100"
+}
+
+# A signal, to `unweave top`.
+signal_top()
+{
+	kill "-$1" "$(cat "$work/top")"
+}
+
+no_server()
+{
+	! mux list-sessions >/dev/null 2>&1
+}
+
+screen()
+{
+	mux capture-pane -p "$@"
+}
+
+on_screen()
+{
+	screen | grep -Eq -- "$1"
+}
+
+# Each is a regular expression that a line must match.
+sees()
+{
+	local wanted
+	for wanted; do
+		eventually on_screen "$wanted" || {
+			echo "not seen: $wanted"
+			screen
+			cat "$work/words"
+			return 1
+		}
+	done
+}
+
+not_on_screen()
+{
+	! on_screen "$1"
+}
+
+loses()
+{
+	eventually not_on_screen "$1" || { echo "still seen: $1" && screen && return 1; }
+}
+
+press()
+{
+	mux send-keys "$@"
+}
+
+# click X Y: the left button, as the terminal tells it.
+click()
+{
+	mux send-keys -H 1b 5b 4d 20 "$(printf '%02x' $((33 + $1)))" "$(printf '%02x' $((33 + $2)))"
+}
