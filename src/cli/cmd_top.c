@@ -32,10 +32,12 @@ enum {
 	OPTION_AT,
 	OPTION_TABLE,
 	OPTION_TASK,
+	OPTION_WARN,
 };
 
 struct wanted {
 	struct tui_options tui;
+	struct lint_limits limits;
 	bool batch;
 	bool table_only;
 	bool moment;  /* `at` was given */
@@ -45,13 +47,19 @@ struct wanted {
 };
 
 DEFINE_FREEP(struct watch, watch_free)
+DEFINE_FREEP(struct watch_lint, watch_lint_free)
 
-/* From here on, what goes wrong is not the trace's. */
 static int show(struct watch *watch, struct wanted *wanted, struct diag *diag)
 {
+	cleanup(watch_lint_freep) struct watch_lint *lint = NULL;
+	int r = watch_lint_new(&lint, watch, &wanted->limits, wanted->path, diag);
+
+	if (r < 0)
+		return r;
+	/* From here on, what goes wrong is not the trace's. */
 	wanted->path = NULL;
-	return wanted->batch ? tui_print(watch, &wanted->tui, stdout, diag)
-			     : tui_run(watch, &wanted->tui, diag);
+	return wanted->batch ? tui_print(watch, lint, &wanted->tui, stdout, diag)
+			     : tui_run(watch, lint, &wanted->tui, diag);
 }
 
 static int show_program(struct wanted *wanted, struct diag *diag)
@@ -157,6 +165,16 @@ static bool parse_seconds(const char *text, double least, double most, double *r
 	return true;
 }
 
+static int set_limits(const struct options *options, struct wanted *wanted)
+{
+	struct diag diag = {0};
+
+	if (lint_limits_set(&wanted->limits, options->value, &diag) == 0)
+		return EXIT_OK;
+	say_diag("top", &diag);
+	return EXIT_USAGE;
+}
+
 /* A value that makes no sense: says so, and returns EXIT_USAGE. */
 static int take_option(const struct options *options, int option, struct wanted *wanted)
 {
@@ -182,6 +200,8 @@ static int take_option(const struct options *options, int option, struct wanted 
 		if (!options_number(options, &wanted->tui.times))
 			return options_bad_value(options, "a number");
 		break;
+	case OPTION_WARN:
+		return set_limits(options, wanted);
 	case OPTION_TASK:
 		if (!options_number(options, &wanted->tui.task) || !wanted->tui.task)
 			return options_bad_value(options, "the number of a task");
@@ -230,9 +250,8 @@ static int finish(const struct wanted *wanted, int r, const struct diag *diag)
 		signal(r, SIG_DFL);
 		raise(r);
 	}
-	if (r == -EPIPE)
-		return EXIT_FAILED;
-	if (r < 0)
+	/* A reader who went away is no reason for words. */
+	if (r < 0 && r != -EPIPE)
 		say_diag(wanted->path, diag);
 	return r < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -243,6 +262,7 @@ static int run(struct options *options)
 	struct diag diag = {.text = "out of memory"};
 	int option, r;
 
+	lint_limits_init(&wanted.limits);
 	while ((option = options_next(options)) > 0) {
 		r = take_option(options, option, &wanted);
 		if (r != EXIT_OK)
@@ -261,7 +281,7 @@ static int run(struct options *options)
 	r = take_operand(options, &wanted, &diag);
 	if (r == 0)
 		r = wanted.pid ? show_program(&wanted, &diag) : show_trace(&wanted, &diag);
-	return say_finish(finish(&wanted, r, &diag));
+	return finish(&wanted, r, &diag);
 }
 
 static const struct option_entry entries[] = {
@@ -269,11 +289,13 @@ static const struct option_entry entries[] = {
 	{OPTION_TIMES, 'n', "times", "N", "with -b: print N times, 0 for ever (1)"},
 	{OPTION_ROWS, 0, "rows", "N", "with -b: print N rows of a table (50)"},
 	{OPTION_DELAY, 'd', "delay", "SECONDS", "between two pictures (1)"},
-	{OPTION_VIEW, 0, "view", "NAME", "begin with tasks, task, sites, waits or threads"},
+	{OPTION_VIEW, 0, "view", "NAME",
+	 "begin with tasks, task, sites, waits, threads or warnings"},
 	{OPTION_TASK, 0, "task", "NUMBER", "begin with this task"},
 	{OPTION_SORT, 0, "sort", "COLUMN", "sort that view by this column"},
 	{OPTION_FILTER, 0, "filter", "TEXT", "show what has this text in it"},
 	{OPTION_AT, 0, "at", "SECONDS", "of a trace: begin at this moment"},
+	{OPTION_WARN, 0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never"},
 	{OPTION_TABLE, 0, "table", NULL, "record nothing: read the table of its tasks only"},
 	{0},
 };

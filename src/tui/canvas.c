@@ -7,6 +7,7 @@
 #include <wchar.h>
 
 #include "tui/glyph.h"
+#include "view/utf8.h"
 
 #define PRINT_ROOM 1024
 
@@ -84,7 +85,8 @@ int canvas_text(struct canvas *canvas, int y, int x, int room, enum style style,
 
 	if (room <= 0)
 		return 0;
-	if (canvas_width(text) <= room)
+	/* A mark is worth more than the word that there is more of it. */
+	if (canvas_width(text) <= room || room == 1)
 		return draw(canvas, y, x, room, style, text);
 	used = draw(canvas, y, x, room - 1, style, text);
 	put(canvas, y, x + used, &ellipsis, style);
@@ -116,6 +118,40 @@ int canvas_right(struct canvas *canvas, int y, int x, int room, enum style style
 
 	canvas_text(canvas, y, width < room ? x + room - width : x, room, style, text);
 	return room;
+}
+
+/* Bytes of `text` that fit into `width` columns, up to the last blank among them. */
+static size_t line_bytes(const char *text, int width)
+{
+	size_t last = 0, length = 0;
+	int used = 0;
+
+	while (text[length] && used < width) {
+		size_t bytes = utf8_length(text + length);
+
+		if (text[length] == ' ')
+			last = length;
+		length += bytes ? bytes : 1;
+		used++;
+	}
+	return !text[length] || !last ? length : last;
+}
+
+int canvas_wrap(struct canvas *canvas, int y, int x, int width, enum style style, const char *text)
+{
+	char line[PRINT_ROOM];
+	int lines = 0;
+
+	while (*text && width > 0) {
+		size_t bytes = line_bytes(text, width);
+
+		snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
+		canvas_text(canvas, y + lines++, x, width, style, line);
+		text += bytes;
+		while (*text == ' ')
+			text++;
+	}
+	return lines;
 }
 
 int canvas_print(struct canvas *canvas, int y, int x, enum style style, const char *format, ...)

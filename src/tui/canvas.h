@@ -58,14 +58,17 @@ static inline struct canvas_cell *canvas_at(const struct canvas *canvas, int y, 
 }
 
 /*
- * Text in at most `room` columns; what is longer ends with an ellipsis. Returns how
- * many columns it took.
+ * Text in at most `room` columns; what is longer ends with an ellipsis, if there is more than
+ * one. Returns how many columns it took.
  */
 int canvas_text(struct canvas *canvas, int y, int x, int room, enum style style, const char *text);
 /* The same, but what is longer begins with the ellipsis: of a path, the end says most. */
 int canvas_tail(struct canvas *canvas, int y, int x, int room, enum style style, const char *text);
 /* The same as canvas_text(), but at the right end of the room. Returns `room`. */
 int canvas_right(struct canvas *canvas, int y, int x, int room, enum style style, const char *text);
+
+/* Text on as many lines as it takes, broken between words; returns how many these are. */
+int canvas_wrap(struct canvas *canvas, int y, int x, int width, enum style style, const char *text);
 
 __attribute__((format(printf, 5, 6))) int canvas_print(struct canvas *canvas, int y, int x,
 						       enum style style, const char *format, ...);

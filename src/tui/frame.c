@@ -88,6 +88,11 @@ static int doubts(struct top *top, int y)
 		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
 			     "! %s tasks found no place in the table, and are not shown",
 			     figure_count(totals->slotless).text);
+	if (top->plain && top->view != VIEW_WARNINGS && watch_lint_count(top->lint))
+		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
+			     "! %s warning%s: see --view warnings",
+			     figure_count(watch_lint_count(top->lint)).text,
+			     watch_lint_count(top->lint) == 1 ? "" : "s");
 	if (note[0])
 		canvas_text(&top->canvas, y + rows++, 0, top->canvas.width, STYLE_FAINT, note);
 	return rows;
@@ -132,6 +137,9 @@ int frame_tabs(struct top *top, int y)
 		int width;
 
 		snprintf(text, sizeof(text), " %d %s", i + 1, view_get((enum view_id)i)->name);
+		if (i == VIEW_WARNINGS && watch_lint_count(top->lint))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%s)",
+				 figure_count(watch_lint_count(top->lint)).text);
 		strcat(text, " ");
 		width = canvas_text(&top->canvas, y, x, top->canvas.width - x,
 				    here ? STYLE_SELECTED : STYLE_PLAIN, text);
@@ -202,7 +210,7 @@ static int draw_body(struct top *top, int y, int rows)
 	below = view->below_rows ? view->below_rows(top, rows - above) : 0;
 	r = list_draw(top, view, list, y + above, rows - above - below);
 	if (r == 0 && below)
-		view->below(top, y + rows - below, below);
+		view->below(top, y + rows - below);
 	return r;
 }
 

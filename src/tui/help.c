@@ -12,7 +12,7 @@ struct entry {
 
 static const struct entry keys[] = {
 	{NULL, "Views"},
-	{"1 … 5, Tab", "tasks, task, sites, …"},
+	{"1 … 6, Tab", "tasks, task, sites, …"},
 	{"Enter", "open what is selected"},
 	{"Escape", "back; all tasks again"},
 	{"q", "quit"},

@@ -15,6 +15,7 @@
 #define WIDTH 180      /* columns: enough for all of a list's */
 #define ROOM_AROUND 12 /* lines besides the rows of a list */
 #define PAGE_ROWS 200  /* of a view that is no list */
+#define BELOW_ROWS 16  /* of what is said of a row, at most */
 
 static void sleep_ns(uint64_t ns)
 {
@@ -33,7 +34,7 @@ static int advance(struct top *top)
 	for (uint64_t now = term_now(); r >= 0 && !ends_came() && now < until; now = term_now()) {
 		uint64_t pause = watch_pause_ns(top->watch);
 
-		r = watch_pass(top->watch);
+		r = top_pass(top);
 		if (r < 0 || watch_totals(top->watch)->over)
 			break;
 		sleep_ns(pause < until - now ? pause : until - now);
@@ -56,12 +57,24 @@ static int draw_table(struct top *top, const struct view *view, int y)
 	if (list->total > list->shown)
 		canvas_print(&top->canvas, y++, 0, STYLE_PLAIN, "... %s more",
 			     figure_count(list->total - list->shown).text);
+	for (uint32_t i = 0; view->below_all && i < list->shown; i++) {
+		list->row = list->first + i;
+		y = view->below(top, y);
+	}
 	return y;
 }
 
-static int rows_wanted(const struct top *top)
+static int rows_wanted(struct top *top)
 {
-	return view_get(top->view)->columns ? (int)top->options->rows : PAGE_ROWS;
+	const struct view *view = view_get(top->view);
+	uint32_t rows = (uint32_t)top->options->rows;
+
+	if (!view->columns)
+		return PAGE_ROWS;
+	if (!view->below_all)
+		return (int)rows;
+	rows = rows < view->count(top) ? rows : view->count(top);
+	return (int)(rows * (1 + BELOW_ROWS));
 }
 
 static int print(struct top *top, FILE *to)
@@ -89,27 +102,28 @@ static int print_all(struct top *top, FILE *to)
 {
 	bool trace = watch_totals(top->watch)->source == WATCH_TRACE;
 	/* Figures per second need two pictures. */
-	int r = trace ? 0 : top_refresh(top);
+	int r = trace ? watch_lint_refresh(top->lint) : top_refresh(top);
 
 	for (uint64_t i = 0; r >= 0 && (!top->options->times || i < top->options->times); i++) {
 		if (i)
 			fputc('\n', to);
 		if (!trace)
 			r = advance(top);
+		if (r >= 0 && !ends_came())
+			r = print(top, to);
 		if (ends_came())
 			return ends_came();
-		if (r >= 0)
-			r = print(top, to);
 		if (trace || watch_totals(top->watch)->over)
 			break;
 	}
 	return r < 0 ? r : 0;
 }
 
-int tui_print(struct watch *watch, const struct tui_options *options, FILE *to, struct diag *diag)
+int tui_print(struct watch *watch, struct watch_lint *lint, const struct tui_options *options,
+	      FILE *to, struct diag *diag)
 {
 	struct top top;
-	int r = top_init(&top, watch, options, diag);
+	int r = top_init(&top, watch, lint, options, diag);
 
 	if (r < 0)
 		return r;

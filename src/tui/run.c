@@ -42,7 +42,7 @@ static int work(struct top *top, struct due *due)
 	int r = 0;
 
 	if (now >= due->pass && !watch_totals(top->watch)->over) {
-		r = watch_pass(top->watch);
+		r = top_pass(top);
 		due->pass = now + watch_pause_ns(top->watch);
 	}
 	if (r < 0 || now < due->picture)
@@ -107,10 +107,11 @@ static int loop(struct top *top, struct diag *diag)
 	return r;
 }
 
-int tui_run(struct watch *watch, const struct tui_options *options, struct diag *diag)
+int tui_run(struct watch *watch, struct watch_lint *lint, const struct tui_options *options,
+	    struct diag *diag)
 {
 	struct top top;
-	int r = top_init(&top, watch, options, diag);
+	int r = top_init(&top, watch, lint, options, diag);
 
 	if (r < 0)
 		return r;

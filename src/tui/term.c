@@ -205,8 +205,9 @@ static struct term_event redraw(void)
 {
 	struct winsize size;
 
+	/* resizeterm() would put a key into the input, each time. */
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
-		resizeterm(size.ws_row, size.ws_col);
+		resize_term(size.ws_row, size.ws_col);
 	clearok(curscr, true);
 	return (struct term_event){.kind = TERM_REDRAW};
 }
@@ -338,8 +339,6 @@ static bool by_key(struct term_event *ret)
 		return false;
 	if (r == KEY_CODE_YES && key == KEY_MOUSE)
 		*ret = mouse();
-	else if (r == KEY_CODE_YES && key == KEY_RESIZE)
-		*ret = redraw();
 	else
 		*ret = (struct term_event){.kind = TERM_KEY,
 					   .key = r == KEY_CODE_YES ? special_key(key)

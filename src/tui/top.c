@@ -40,14 +40,14 @@ int tui_check(const struct tui_options *options, struct diag *diag)
 	return 0;
 }
 
-int top_init(struct top *top, struct watch *watch, const struct tui_options *options,
-	     struct diag *diag)
+int top_init(struct top *top, struct watch *watch, struct watch_lint *lint,
+	     const struct tui_options *options, struct diag *diag)
 {
 	int r = tui_check(options, diag);
 
 	if (r < 0)
 		return r;
-	*top = (struct top){.watch = watch, .options = options, .slider_y = -1};
+	*top = (struct top){.watch = watch, .lint = lint, .options = options, .slider_y = -1};
 	top->canvas.ascii = !term_locale();
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		top->lists[i].sort = view_get((enum view_id)i)->sort;
@@ -75,9 +75,20 @@ void top_fini(struct top *top)
 	top->rows = NULL;
 }
 
+int top_pass(struct top *top)
+{
+	int r = watch_pass(top->watch);
+
+	if (r >= 0)
+		watch_lint_pass(top->lint);
+	return r;
+}
+
 int top_refresh(struct top *top)
 {
-	return watch_refresh(top->watch);
+	int r = watch_refresh(top->watch);
+
+	return r < 0 ? r : watch_lint_refresh(top->lint);
 }
 
 int top_seek(struct top *top, uint64_t time)
@@ -89,7 +100,7 @@ int top_seek(struct top *top, uint64_t time)
 		snprintf(top->message, sizeof(top->message), "%s", diag.text);
 		return 0;
 	}
-	return r;
+	return r < 0 ? r : watch_lint_refresh(top->lint);
 }
 
 void top_go(struct top *top, enum view_id view)

@@ -13,7 +13,15 @@
 #define TOP_FILTER_ROOM 80
 #define TOP_WAITS_OF_KIND 64u /* things of one kind that are listed */
 
-enum view_id { VIEW_TASKS, VIEW_TASK, VIEW_SITES, VIEW_WAITS, VIEW_THREADS, VIEW_COUNT };
+enum view_id {
+	VIEW_TASKS,
+	VIEW_TASK,
+	VIEW_SITES,
+	VIEW_WAITS,
+	VIEW_THREADS,
+	VIEW_WARNINGS,
+	VIEW_COUNT
+};
 
 /* What the selection of a list stays with when rows move. */
 enum hold {
@@ -38,6 +46,7 @@ struct list {
 
 struct top {
 	struct watch *watch;
+	struct watch_lint *lint;
 	const struct tui_options *options;
 	struct canvas canvas;
 	bool plain; /* it is printed: no selection, no keys */
@@ -69,6 +78,9 @@ struct top {
 	struct place slider;
 };
 
+/* Takes what the program said. -ENOMEM, -EIO. */
+int top_pass(struct top *top);
+
 /* Makes the picture of this moment, and what warns of it. -ENOMEM, -EIO. */
 int top_refresh(struct top *top);
 
@@ -86,8 +98,8 @@ void top_open_children(struct top *top, uint64_t parent);
 /* A figure per second, of one for the last interval. */
 uint64_t top_rate(const struct top *top, uint64_t count);
 
-int top_init(struct top *top, struct watch *watch, const struct tui_options *options,
-	     struct diag *diag);
+int top_init(struct top *top, struct watch *watch, struct watch_lint *lint,
+	     const struct tui_options *options, struct diag *diag);
 void top_fini(struct top *top);
 
 #endif /* TUI_TOP_H */

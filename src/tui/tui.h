@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "util/diag.h"
+#include "watch/lint.h"
 #include "watch/watch.h"
 
 struct tui_options {
@@ -33,12 +34,14 @@ int tui_check(const struct tui_options *options, struct diag *diag);
  * why it cannot: -ENOTTY, -EINVAL, -ENOMEM, -EIO if the terminal went away, or
  * what the watch returned.
  */
-int tui_run(struct watch *watch, const struct tui_options *options, struct diag *diag);
+int tui_run(struct watch *watch, struct watch_lint *lint, const struct tui_options *options,
+	    struct diag *diag);
 
 /*
  * Prints `options->times` pictures, each after a delay in which the program is watched; of a
  * trace, the one that it is at. Returns as tui_run() does, or why `to` cannot be written.
  */
-int tui_print(struct watch *watch, const struct tui_options *options, FILE *to, struct diag *diag);
+int tui_print(struct watch *watch, struct watch_lint *lint, const struct tui_options *options,
+	      FILE *to, struct diag *diag);
 
 #endif /* TUI_TUI_H */

@@ -7,8 +7,9 @@
 #include "tui/figure.h"
 
 static const struct view *const views[VIEW_COUNT] = {
-	[VIEW_TASKS] = &view_tasks, [VIEW_TASK] = &view_task,       [VIEW_SITES] = &view_sites,
-	[VIEW_WAITS] = &view_waits, [VIEW_THREADS] = &view_threads,
+	[VIEW_TASKS] = &view_tasks,     [VIEW_TASK] = &view_task,
+	[VIEW_SITES] = &view_sites,     [VIEW_WAITS] = &view_waits,
+	[VIEW_THREADS] = &view_threads, [VIEW_WARNINGS] = &view_warnings,
 };
 
 const struct view *view_get(enum view_id id)

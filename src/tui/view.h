@@ -32,10 +32,12 @@ struct view {
 	void (*cell)(struct top *top, uint32_t item, int column, struct cell *ret);
 	/* Enter, on what is selected. -ENOMEM. */
 	int (*open)(struct top *top, uint32_t item);
-	/* Lines that it needs above, and draws; and the same below. NULL: none. */
+	/* Draws what stands above the list, and returns how many lines that took. NULL: nothing. */
 	int (*above)(struct top *top, int y);
+	/* How many of `rows` lines are for more on what is selected, which is drawn below. */
 	int (*below_rows)(const struct top *top, int rows);
-	void (*below)(struct top *top, int y, int rows);
+	int (*below)(struct top *top, int y); /* returns the line after the last */
+	bool below_all;                       /* where it is printed: of each row */
 	/* What is no list: draws `rows` lines from `y` on. */
 	void (*draw)(struct top *top, int y, int rows);
 	const char *empty; /* said where there is no row */
@@ -62,5 +64,6 @@ extern const struct view view_task;
 extern const struct view view_sites;
 extern const struct view view_waits;
 extern const struct view view_threads;
+extern const struct view view_warnings;
 
 #endif /* TUI_VIEW_H */

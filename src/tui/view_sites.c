@@ -145,19 +145,19 @@ static int below_rows(const struct top *top, int rows)
 	return rows >= 2 * (BARS_ROWS + 1) ? BARS_ROWS + 1 : 0;
 }
 
-static void below(struct top *top, int y, int rows)
+static int below(struct top *top, int y)
 {
 	const struct watch_site *site =
 		watch_site_find(top->watch, (uint32_t)top->lists[VIEW_SITES].selected);
 	int each = top->canvas.width >= 3 * (BARS_LEAST + 2) ? (top->canvas.width - 4) / 3
 							     : (top->canvas.width - 2) / 2;
 
-	(void)rows;
 	if (!site || !top->lists[VIEW_SITES].total)
-		return;
+		return y;
 	bars_draw(&top->canvas, y + 1, 0, each, "runs", site->run);
 	bars_draw(&top->canvas, y + 1, each + 2, each, "waits", site->wait);
 	bars_draw(&top->canvas, y + 1, 2 * (each + 2), each, "queued", site->queue);
+	return y + 1 + BARS_ROWS;
 }
 
 const struct view view_sites = {

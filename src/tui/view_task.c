@@ -6,6 +6,7 @@
 #include "tui/bars.h"
 #include "tui/figure.h"
 #include "tui/view.h"
+#include "tui/warning.h"
 
 #define SIDE_BY_SIDE 120 /* columns from which on there are two halves */
 #define RUNS_SHOWN 12u
@@ -109,6 +110,7 @@ static void facts(struct page *page)
 	     figure_count(task->self_wakes).text);
 	if (task->uncertain)
 		line(page, STYLE_WARNING, "! events about it were lost: there may be more");
+	page->y = warning_lines(page->top, task->id, page->y, page->x, page->width);
 }
 
 static void frame_line(struct page *page, const struct watch_frame *frame)

@@ -7,6 +7,7 @@
 #include "tui/figure.h"
 #include "tui/list.h"
 #include "tui/view.h"
+#include "tui/warning.h"
 #include "util/grow.h"
 
 enum {
@@ -198,8 +199,7 @@ static void cell(struct top *top, uint32_t item, int column, struct cell *ret)
 		self_cell(task, ret);
 		break;
 	case WARNING:
-		cell_text(ret, "%s", task->warnings ? "!" : "");
-		ret->style = STYLE_WARNING;
+		warning_cell(task->warnings, ret);
 		break;
 	default:
 		break;

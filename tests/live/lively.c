@@ -73,15 +73,12 @@ static void start_sleeper(struct sleeper *sleeper)
 	unweave_task_waits(sleeper->chain.head.task, UNWEAVE_WAIT_TIMER, UINT64_C(1) << 60);
 }
 
-static uint64_t start_waiting(const char *name, enum unweave_wait kind, uint64_t on)
+static void name_and_wait(uint64_t task, const char *name, enum unweave_wait kind, uint64_t on)
 {
-	uint64_t task = unweave_task_new(UNWEAVE_SITE("worker"), UNWEAVE_MODEL_CHAIN, 0, NULL);
-
 	unweave_task_name(task, name);
 	unweave_task_resume(task);
 	unweave_task_suspend(task);
 	unweave_task_waits(task, kind, on);
-	return task;
 }
 
 static void start_workers(void)
@@ -90,10 +87,14 @@ static void start_workers(void)
 
 	for (unsigned i = 0; i < WORKERS; i++) {
 		snprintf(name, sizeof(name), "worker %02u", i);
-		start_waiting(name, UNWEAVE_WAIT_IO, 100 + i / 10);
+		name_and_wait(
+			unweave_task_new(UNWEAVE_SITE("worker"), UNWEAVE_MODEL_CHAIN, 0, NULL),
+			name, UNWEAVE_WAIT_IO, 100 + i / 10);
 	}
-	start_waiting("locksmith", UNWEAVE_WAIT_LOCK, 0xabcd0);
-	start_waiting("evil \033[2J\033]0;gone\007", UNWEAVE_WAIT_CHANNEL, 0xbeef0);
+	name_and_wait(unweave_task_new(UNWEAVE_SITE("smithy"), UNWEAVE_MODEL_CHAIN, 0, NULL),
+		      "locksmith", UNWEAVE_WAIT_LOCK, 0xabcd0);
+	name_and_wait(unweave_task_new(UNWEAVE_SITE("castle"), UNWEAVE_MODEL_CHAIN, 0, NULL),
+		      "evil \033[2J\033]0;gone\007", UNWEAVE_WAIT_CHANNEL, 0xbeef0);
 }
 
 static void tick(uint64_t ticker)

@@ -7,15 +7,15 @@ lively=$(realpath "$1") unweave=$(realpath "$2")
 . "$(dirname "$0")/../abi/tap.sh"
 # shellcheck source=tests/live/screen.sh
 . "$(dirname "$0")/screen.sh"
-command -v tmux >/dev/null || { echo '1..0 # SKIP there is no tmux' && exit 0; }
 cd "$work" || exit 1
+start_terminals || { echo '1..0 # SKIP there is no tmux' && exit 0; }
 
 # At 80 columns the less important ones give way; at 200 all are there.
 shows_tasks()
 {
 	open_screen 80x24 "$pid" --sort name --filter worker
-	sees '^lively \(pid [0-9]+\) +4[34] tasks .* waiting' '^[0-9.,]+ new/s +[0-9.,]+ ended/s' \
-		'^ +task state +▲name +for +age +busy +waited +runs !$' \
+	sees '^lively \(pid [0-9]+\) +4[45] tasks .* waiting' '^[0-9.,]+ new/s +[0-9.,]+ ended/s' \
+		'^ +task state +name▲ +for +age +busy +waited +runs !$' \
 		'^ *[0-9]+ waiting +worker 00 ' 'filter: worker$' '^q quit  \? help' &&
 		! on_screen ' wakes ' &&
 		open_screen 200x60 "$pid" --sort name &&
@@ -23,43 +23,33 @@ shows_tasks()
 			'waiting +sleeper ' '(waiting|running|queued) +ticker +main lively.c:[0-9]+'
 }
 
-# The one that is opened stays the one that is shown.
 shows_a_task()
 {
 	open_screen "$1" "$pid" --sort name --filter sleeper
-	sees 'waiting +sleeper'
-	press Enter
-	sees '^sleeper  task [0-9]+' '^waiting for a timer, for ' '^chain  innermost first' \
-		'^  wait_for_morning +.*lively.c:[0-9]+' '^  count_sheep +' '^runs ' 'waits' || return 1
-	press Escape
-	sees '^ +task state '
+	sees 'waiting +sleeper' && press Enter &&
+		sees '^sleeper  task [0-9]+' '^waiting for a timer, for ' '^chain  innermost first' \
+			'^  wait_for_morning +.*lively.c:[0-9]+' '^  count_sheep +' 'runs' 'waits' &&
+		press Escape && sees '^ +task state '
 }
 
 shows_what_a_task_did()
 {
 	open_screen "$1" "$pid" --sort name --filter ticker
-	sees '(waiting|running|queued) +ticker'
-	press Enter
-	sees '^ticker  task' 'p50 [2-9][0-9][0-9] µs' '█' || return 1
-	press End
-	sees 'woken by' '[0-9]+  a timer' 'runs, newest first' '^ +[0-9.]+ [mµ]s +[0-9.]+ [mµ]s '
+	sees '(waiting|running|queued) +ticker' && press Enter && sees '^ticker  task' 'p50 [2-9][0-9][0-9] µs' '█' &&
+		press End && sees 'woken by' '[0-9]+  a timer' 'runs, newest first' '^ +[0-9.]+ [mµn]?s +[0-9.]+ [mµ]s '
 }
 
 shows_sites()
 {
 	open_screen "$1" "$pid" --view sites --sort busy
-	sees '▼busy' '^ticker .* [0-9]+ ' '^request ' 'p50 [0-9.]+ ' '█' || return 1
-	press / w o r k Enter
-	sees '^worker +.* 42 ' && loses '^request ' || return 1
-	press Enter
-	sees 'of worker' 'waiting +worker 3'
+	sees '▼busy' '^ticker .* [0-9]+ ' '^request ' 'p50 [0-9.]+ ' '█' && press / w o r k Enter &&
+		sees '^worker +.* 40 ' && loses '^request ' && press Enter && sees 'of worker' 'waiting +worker 0'
 }
 
 shows_waits()
 {
 	open_screen "$1" "$pid" --view waits
-	sees '^timer 1 +io 40 +lock 1 +channel 1' '^io +file 103 +10 ' 'lock +lock 0xabcd0 +1 .* locksmith' \
-		'^timer '
+	sees 'timer 1 +io 40 +lock 1 +channel 1' '^io +file 103 +10 ' 'lock +lock 0xabcd0 +1 .* locksmith' '^timer '
 }
 
 shows_threads()
@@ -68,91 +58,68 @@ shows_threads()
 	sees ' name +busy .*runs/s .*runs now' '^.* [0-9]+ lively +[0-9<]+ %'
 }
 
+# The lock is never given back: after a while that is worth a warning.
+shows_warnings()
+{
+	open_screen "$1" "$pid" --view warnings --warn wait=100ms
+	sees '^ 1 tasks .* 6 warnings \([1-9]\)' '^! long wait +.* locksmith' &&
+		press / s m i t h Enter && sees '^locksmith .*waited' '^What waits for so long' &&
+		press Enter && sees '^locksmith  task' '^! locksmith'
+}
+
 shows_help()
 {
 	open_screen "$1" "$pid"
-	sees ' tasks '
-	press '?'
-	sees '^unweave top: any key leads back' 'filter: part of a text' 'not known'
-	press x
-	sees '^ +task state '
+	sees '^q quit' && press '?' && sees '^unweave top: any key leads back' 'filter: part of a text' 'not known' &&
+		press x && sees '^ +task state '
 }
 
 keeps_the_selection()
 {
 	open_screen 80x24 "$pid" --sort name
-	sees 'worker 03'
-	press / '0' 3 Enter
-	sees 'worker 03' && loses 'worker 04' || return 1
-	press Down Escape r
-	sees '^ +task state +▼name'
-	press Enter
-	sees '^worker 03  task'
+	sees 'worker 03' && press / 0 3 Enter && sees 'worker 03' && loses 'worker 04' && press Down Escape r &&
+		sees '^ +task state +name▼' && press Enter && sees '^worker 03  task'
 }
 
 sorts_by_keys_and_mouse()
 {
 	open_screen 80x24 "$pid" --sort name
-	sees '▲name'
-	press r
-	sees '▼name'
-	press Right
-	sees '▼for'
+	sees 'name▲' && press r && sees 'name▼' && press Right && sees '▼for' || return 1
 	# The title of "name", on the line below the tabs.
-	click 22 3
-	sees '▲name'
-	click 22 3
-	sees '▼name'
-	# The second tab but one, and a row that is opened by the second click.
-	click 20 2
-	sees '^name +tasks +new/s'
-	click 4 2
-	sees '▼name'
-	click 22 6
-	click 22 6
-	sees 'has lived for'
+	click 26 3 && sees 'name▲' && click 26 3 && sees 'name▼' || return 1
+	# The third tab, the first, and a row that is opened by the second click.
+	click 20 2 && sees '^name +tasks +new/s' && click 4 2 && sees 'name▼' || return 1
+	click 22 6 && click 22 6 && sees 'has lived for'
 }
 
 groups()
 {
 	open_screen 80x24 "$pid" --sort name
-	sees 'worker 00'
-	press b
-	sees 'by site' ' 42 tasks .* worker' || return 1
-	press b
-	sees 'by parent'
-	press b
-	sees 'worker 00'
+	sees 'worker 00' && press b && sees 'by site' ' 40 tasks .* worker' && press b && sees 'by parent' &&
+		press b && sees 'worker 00'
+}
+
+# Two looks that are apart by more than the delay, and alike.
+stands_still()
+{
+	screen >before
+	sleep 0.5
+	screen | cmp -s - before
 }
 
 pauses()
 {
 	open_screen 80x24 "$pid" -d 0.1
-	sees 'watched for [1-9]'
-	press Space
-	sees ' PAUSED '
-	mux capture-pane -p >before
-	eventually_other()
-	{
-		sleep 0.3
-		mux capture-pane -p | cmp -s - before
-	}
-	eventually_other || { echo 'it goes on' && return 1; }
-	press Space
-	loses ' PAUSED '
+	sees 'watched for [1-9]' && press Space && sees ' PAUSED$' && stands_still && press Space && loses ' PAUSED$'
 }
 
 takes_another_size()
 {
 	open_screen 80x24 "$pid"
-	sees '^ +task state +name +for +age '
-	mux resize-window -x 200 -y 60
-	sees ' site +for +age +.busy +queued +waited +runs +wakes +self !' || return 1
-	mux resize-window -x 30 -y 6
-	sees '^lively \(pid'
-	mux resize-window -x 1 -y 1
-	mux resize-window -x 100 -y 30
-	sees '^ +task state +name '
+	sees '^ +task state +name +for +age ' && mux resize-window -x 200 -y 60 &&
+		sees ' site +for +age +.busy +queued +waited +runs +wakes +self !' &&
+		mux resize-window -x 30 -y 6 && sees '^lively \(pid' && mux resize-window -x 1 -y 1 &&
+		mux resize-window -x 100 -y 30 && sees '^ +task state +name '
 }
 
 harms_no_terminal()
@@ -165,10 +132,10 @@ uses_colours()
 {
 	open_screen 80x24 "$pid" --view sites
 	sees '█'
-	screen -e | grep -q $'\033\\[38;5;31m' || { echo 'no colour' && screen -e && return 1; }
+	screen_styles | grep -q $'\033\\[38;5;31m' || { echo 'no colour' && screen_styles && return 1; }
 	SETTINGS='NO_COLOR=1' open_screen 80x24 "$pid" --view sites
 	sees '█'
-	! screen -e | grep -Eq $'\033\\[[0-9;]*(3[0-8]|4[0-8])' && screen -e | grep -q $'\033\\[[0-9;]*7m'
+	! screen_styles | grep -Eq $'\033\\[[0-9;]*(3[0-8]|4[0-8])' && screen_styles | grep -q $'\033\\[[0-9;]*7m'
 }
 
 needs_no_utf8()
@@ -195,38 +162,45 @@ not_recorded()
 	"$unweave" status "$pid" | grep -q '^  recorded +no$\|^  recorded    no$'
 }
 
+# leaves_by STATUS COMMAND...
 leaves_by()
 {
+	local status=$1
+	shift
 	open_screen 80x24 "$pid"
-	sees ' tasks '
-	"$@"
-	sees "^left $status\$" && gives_the_terminal_back
+	sees '^q quit' && "$@" &&
+		sees "^left $status\$" && gives_the_terminal_back
+}
+
+# Ticks of the processor that it has used.
+used()
+{
+	awk '{ print $14 + $15 }' "/proc/$(cat top)/stat"
+}
+
+# What has nothing to do must not do it all the time.
+is_idle()
+{
+	local before
+	before=$(used)
+	sleep 0.5
+	[ $(($(used) - before)) -le 8 ] || { echo "used $before, then $(used) ticks" && return 1; }
 }
 
 stops_and_goes_on()
 {
 	open_screen 80x24 "$pid"
-	sees ' tasks '
-	signal_top TSTP
-	eventually restored || return 1
-	eventually grep -q '^State:.*T' "/proc/$(cat top)/status" || return 1
-	signal_top CONT
-	sees '^ +task state ' && [ "$(mux display-message -p '#{alternate_on}')" = 1 ]
-}
-
-ended()
-{
-	! kill -0 "$1" 2>/dev/null
+	sees '^q quit' || return 1
+	press C-z
+	sees '^left 148$' && restored && press fg Enter && sees '^ +task state ' && ! restored && is_idle &&
+		press q && sees '^left 0$' && restored
 }
 
 survives_no_terminal()
 {
 	open_screen 80x24 "$pid"
-	sees ' tasks '
-	local top
-	top=$(cat top)
-	mux kill-server
-	eventually ended "$top" && eventually not_recorded
+	sees '^q quit' || return 1
+	close_screen && eventually not_recorded
 }
 
 # A terminal that goes away without a word: SIGHUP is ignored.
@@ -274,11 +248,11 @@ keeps_what_was_last()
 
 prints_plain_text()
 {
-	env -u TERM LC_ALL=C timeout 60 "$unweave" top -b --sort name --rows 5 "$pid" </dev/null >printed 2>words &&
-		grep -Eq '^lively \(pid [0-9]+\)  4[34] tasks' printed && grep -Eq '^[1-9][0-9]* new/s' printed &&
-		grep -Eq '^ *[0-9]+ waiting +evil \\x1b' printed && grep -Eq '^\.\.\. 3[89] more$' printed &&
-		[ "$(wc -l <printed)" -eq 10 ] && ! grep -q '[^ -~]' printed ||
-		{ cat printed words && return 1; }
+	env -u TERM LC_ALL=C timeout 60 "$unweave" top -b --sort name --rows 5 "$pid" </dev/null >printed 2>words
+	cat printed words
+	grep -Eq '^lively \(pid [0-9]+\)  4[45] tasks' printed && grep -Eq '^[1-9][0-9]* new/s' printed &&
+		grep -Eq '^ *[0-9]+ waiting +evil \\x1b' printed && grep -Eq '^\.\.\. (39|40) more$' printed &&
+		[ "$(wc -l <printed)" -eq 10 ] && ! grep -q '[^ -~]' printed
 }
 
 prints_again_and_again()
@@ -299,6 +273,7 @@ looks_at_the_table_alone()
 finds_the_only_one()
 {
 	unshare --pid --fork --mount-proc true 2>/dev/null || { echo 'no namespaces here' && return 0; }
+	# shellcheck disable=SC2016 # they are for the inner one
 	unshare --pid --fork --mount-proc bash -c '
 		timeout 60 "$2" top -b </dev/null 2>none
 		"$1" >one & "$1" >two &
@@ -308,9 +283,10 @@ finds_the_only_one()
 		wait %2
 		timeout 60 "$2" top -b </dev/null >one
 		kill -KILL %1' - "$lively" "$unweave" 2>/dev/null
+	head none many one
 	grep -q '^unweave: no program of yours carries libunweave$' none && grep -q '^hint:.*unweave ps' none &&
 		grep -q '^unweave: top: which of 2 programs?$' many && grep -q '^hint:.*unweave ps' many &&
-		grep -q '^lively (pid' one || { head none many one && return 1; }
+		grep -q '^lively (pid' one
 }
 
 replays()
@@ -337,6 +313,7 @@ for size in 80x24 200x60; do
 	try "sites, at $size" shows_sites $size
 	try "waits, at $size" shows_waits $size
 	try "threads, at $size" shows_threads $size
+	try "warnings, at $size" shows_warnings $size
 	try "help, at $size" shows_help $size
 done
 try 'the selection stays with its task' keeps_the_selection
@@ -347,9 +324,9 @@ try 'another size is another layout, however small' takes_another_size
 try 'a name cannot take the terminal over' harms_no_terminal
 try 'there are colours, unless NO_COLOR says otherwise' uses_colours
 try 'without UTF-8 all is ASCII' needs_no_utf8
-status=0 try 'q leaves, and the terminal is as it was' leaves_by press q
-status=0 try '^C leaves' leaves_by press C-c
-status=143 try 'SIGTERM leaves' leaves_by signal_top TERM
+try 'q leaves, and the terminal is as it was' leaves_by 0 press q
+try '^C leaves' leaves_by 0 press C-c
+try 'SIGTERM leaves' leaves_by 143 signal_top TERM
 try 'it can be stopped and goes on' stops_and_goes_on
 try 'a terminal that is closed ends it' survives_no_terminal
 try 'a terminal that vanishes is said' says_that_it_went_away

@@ -55,10 +55,26 @@ static void text_too_long_ends_in_an_ellipsis(void)
 	CHECK_STR_EQ(drawn(5, false, "abcdef", canvas_text), "abcd…");
 	CHECK_STR_EQ(drawn(5, false, "abcdef", canvas_tail), "…cdef");
 	CHECK_STR_EQ(drawn(5, false, "ab", canvas_right), "   ab");
-	CHECK_STR_EQ(drawn(1, false, "ab", canvas_text), "…");
+	CHECK_STR_EQ(drawn(1, false, "! run", canvas_text), "!");
 	/* Two columns each: a half is not shown. */
 	CHECK_STR_EQ(drawn(4, false, "日本語", canvas_text), "日…");
 	CHECK_STR_EQ(drawn(6, false, "日本語", canvas_text), "日本語");
+}
+
+static void long_text_is_broken_between_words(void)
+{
+	struct canvas canvas = {0};
+
+	CHECK_EQ(canvas_resize(&canvas, 10, 6), 0);
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 10, STYLE_PLAIN, "one two three incomprehensibly 4"),
+		 4);
+	CHECK_EQ(canvas_at(&canvas, 1, 0)->glyph, 't');
+	CHECK_EQ(canvas_at(&canvas, 1, 6)->glyph, ' ');
+	CHECK_EQ(canvas_at(&canvas, 2, 9)->glyph, 'e');
+	CHECK_EQ(canvas_at(&canvas, 3, 0)->glyph, 'n');
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 0, STYLE_PLAIN, "no room"), 0);
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 10, STYLE_PLAIN, ""), 0);
+	canvas_fini(&canvas);
 }
 
 static void without_utf8_everything_is_ascii(void)
@@ -303,6 +319,7 @@ int main(void)
 	RUN(text_that_a_terminal_would_obey_is_spelled_out);
 	RUN(what_turns_the_direction_of_text_is_left_out);
 	RUN(text_too_long_ends_in_an_ellipsis);
+	RUN(long_text_is_broken_between_words);
 	RUN(without_utf8_everything_is_ascii);
 	RUN(what_lies_outside_is_cut_off);
 	RUN(any_bytes_can_be_drawn);
