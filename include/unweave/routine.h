@@ -74,11 +74,16 @@ static inline void unweave_routine_init(struct unweave_routine *routine, unweave
  */
 UNWEAVE_API int unweave_routine_run(struct unweave_routine *routine, void *context, unsigned flags);
 
-/* Whether nobody records, and it is the innermost of a chain: then there is little to do. */
+/*
+ * Whether there is little to do: nobody records, nor did when something began that this thread
+ * is still inside of, and the routine is the innermost of a chain.
+ */
 static inline int unweave_priv_routine_plain(const struct unweave_routine *routine)
 {
-	return unweave_priv_off(unweave_priv_gate()) && routine->root &&
-	       routine->root->head.innermost == &routine->link;
+	const struct unweave_priv_nest *nest = unweave_priv_self->nest;
+
+	return unweave_priv_off(unweave_priv_gate()) && (!nest || !nest->dispatch) &&
+	       routine->root && routine->root->head.innermost == &routine->link;
 }
 
 /*

@@ -19,14 +19,15 @@ struct routine_run {
 	unsigned flags;                     /* UNWEAVE_RUN_* */
 };
 
-/* The place that this thread is at, unless something of another model is inside of it. */
+/*
+ * The place that this thread is at, unless something of another model is inside of it, or it was
+ * begun while nobody recorded. What it shows is kept up to date also while nobody does: the next
+ * session looks there.
+ */
 static inline struct routine_run *innermost_run(void)
 {
-	struct links_run *run;
+	struct links_run *run = links_innermost();
 
-	if (unweave_priv_off(unweave_priv_gate()))
-		return NULL;
-	run = links_innermost();
 	return run && run->dispatch.model == LINKS_ROUTINE ? (struct routine_run *)run : NULL;
 }
 
@@ -335,15 +336,16 @@ LINKS_DISPATCH int unweave_routine_run(struct unweave_routine *routine, void *co
 
 	if (emit_unlikely(routine->flags & UNWEAVE_ROUTINE_GENERATOR))
 		return run_generator(routine, context);
-	if (unweave_priv_off(unweave_priv_gate())) {
-		open_chain(routine);
-		leave_line(routine);
-		return routine->link.go(&routine->link, context);
-	}
 	run = innermost_run();
 	if (routine->root && is_of(run, routine->root))
 		return run_nested(run, routine, context);
-	return run_seen(routine, context, flags);
+	/* Inside of a run that is shown it is, too: else what is in here would be taken for that.
+	 */
+	if (run || !unweave_priv_off(unweave_priv_gate()))
+		return run_seen(routine, context, flags);
+	open_chain(routine);
+	leave_line(routine);
+	return routine->link.go(&routine->link, context);
 }
 
 int unweave_routine_call(struct unweave_routine *parent, struct unweave_routine *child,

@@ -132,6 +132,19 @@ static void random_programs_show_and_record_what_an_oracle_says(void)
 	printf("# %u steps\n", total);
 }
 
+static enum step next_with_sessions(uint32_t depth)
+{
+	/* A session takes some ms to come or go. */
+	return roll(40) ? next_by_chance(depth) : STEP_SESSION;
+}
+
+static void sessions_that_come_and_go_find_what_runs(void)
+{
+	dice = 4711;
+	steps_left = 4000;
+	CHECK_EQ(stage_play_sessions(next_with_sessions, 500), 0);
+}
+
 int main(void)
 {
 	RUN(a_root_is_a_task_from_its_first_run_to_its_end);
@@ -146,5 +159,6 @@ int main(void)
 	RUN(one_that_goes_on_without_its_child_gives_it_up);
 	RUN(waiting_for_another_task_is_recorded_as_that);
 	RUN(random_programs_show_and_record_what_an_oracle_says);
+	RUN(sessions_that_come_and_go_find_what_runs);
 	return check_done();
 }

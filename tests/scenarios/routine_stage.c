@@ -51,6 +51,9 @@ static uint32_t place_count;
 static struct expected *expectations;
 static size_t expected_count, expected_capacity;
 static uint32_t numbers, lines;
+static bool sessions; /* that come and go */
+static bool recording;
+static uint32_t known; /* how often it was known then what runs */
 
 static uint64_t code_of(const struct co *co)
 {
@@ -107,6 +110,15 @@ static struct task *some_waiting(uint32_t least_depth)
 			return task;
 	}
 	return NULL;
+}
+
+static uint32_t count_tasks(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < TASKS_MOST; i++)
+		count += tasks[i].depth != 0;
+	return count;
 }
 
 /* The chain as it is to be shown: innermost first. The line of what runs is not known. */
@@ -187,6 +199,37 @@ static struct place *running_place(void)
 	return NULL;
 }
 
+/* Whether what was found is the chain of something that runs here. */
+static bool is_of_a_place(uint64_t task, const uint64_t *addresses, const int32_t *states,
+			  uint32_t count)
+{
+	for (uint32_t i = place_count; i > 0; i--) {
+		const struct place *place = &places[i - 1];
+		uint64_t wanted[CHAIN_MOST];
+		int32_t wanted_states[CHAIN_MOST];
+		uint32_t skip = place->generator_count;
+
+		if (place->task && place->task->id == task && count >= skip &&
+		    list_chain(place->task, true, wanted, wanted_states) == count - skip &&
+		    memcmp(addresses + skip, wanted, (count - skip) * sizeof(*wanted)) == 0 &&
+		    memcmp(states + skip, wanted_states, (count - skip) * sizeof(*states)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* With sessions that come and go: what is known is so. */
+static void check_if_known(void)
+{
+	uint64_t task, addresses[2 * CHAIN_MOST];
+	int32_t states[2 * CHAIN_MOST];
+	uint32_t count = unweave_here(&task, addresses, states, 2 * CHAIN_MOST);
+
+	if (recording && count)
+		CHECK(is_of_a_place(task, addresses, states, count));
+	known += recording && count;
+}
+
 static void check_here(void)
 {
 	const struct place *place = running_place();
@@ -194,6 +237,8 @@ static void check_here(void)
 	int32_t states[2 * CHAIN_MOST], wanted_states[2 * CHAIN_MOST];
 	uint32_t count = 0, got;
 
+	if (sessions)
+		return check_if_known();
 	for (uint32_t i = place ? place->generator_count : 0; i > 0; i--, count++) {
 		wanted[count] = code_of(place->generators[i - 1]);
 		wanted_states[count] = UNWEAVE_STATE_LINE;
@@ -215,7 +260,10 @@ static void check_anchors(void)
 	uint64_t start = (uintptr_t)unweave_anchors();
 	uint32_t at = place_count, left = at ? places[at - 1].anchors : 0;
 	void *stack[512];
-	int depth = backtrace(stack, 512);
+	int depth = sessions ? 0 : backtrace(stack, 512);
+
+	if (sessions)
+		return;
 
 	for (int i = 0; i < depth; i++) {
 		uint64_t offset = (uintptr_t)stack[i] - start;
@@ -326,6 +374,7 @@ static void wait_here(struct task *task, uint32_t line)
 	task->running = false;
 	leave_place(here());
 	unweave_routine_suspend(&innermost(task)->routine, line);
+	task->id = unweave_routine_task(&innermost(task)->routine);
 	check_here();
 }
 
@@ -524,6 +573,19 @@ static void switch_to(struct task *task, struct task *other)
 	transfer = innermost(other);
 }
 
+static void change_session(void)
+{
+	static const uint64_t keywords[] = {0, UNWEAVE_KEYWORDS_TASKS,
+					    UNWEAVE_KEYWORD_SUSPEND_STACK << 32,
+					    UNWEAVE_KEYWORD_RESUME_STACK << 32};
+
+	if (recording)
+		unweave_stop();
+	else
+		collect_begin(keywords[numbers % 4]);
+	recording = !recording;
+}
+
 /* One step of what runs. Returns whether it goes on. */
 static bool do_step(struct task *task, enum step step)
 {
@@ -588,6 +650,10 @@ static bool do_step(struct task *task, enum step step)
 		if (other)
 			leave_children(other);
 		return true;
+	case STEP_SESSION:
+		if (sessions)
+			change_session();
+		return true;
 	case STEP_END:
 	case STEP_END_IN:
 	case STEP_END_BY:
@@ -616,7 +682,9 @@ static __attribute__((noinline)) void body(struct co *co)
 		return;
 	}
 	task = task_of(co);
-	if (!task->id) {
+	if (sessions)
+		task->id = unweave_routine_task(&co->routine);
+	if (!task->id && !sessions) {
 		struct place *place = here();
 		uint64_t parent;
 
@@ -648,7 +716,7 @@ static int go(struct unweave_link *link, void *context)
 	return 7;
 }
 
-int stage_play(enum step (*next)(uint32_t depth), uint32_t roots)
+static void play(enum step (*next)(uint32_t depth), uint32_t roots)
 {
 	struct task *task;
 
@@ -657,13 +725,35 @@ int stage_play(enum step (*next)(uint32_t depth), uint32_t roots)
 	numbers = 0;
 	check_failed = 0;
 	memset(tasks, 0, sizeof(tasks));
-	collect_begin(0);
-	for (uint32_t i = 0; i < roots; i++)
+	for (uint32_t i = 0; i < roots; i++) {
 		run_fresh(new_co(false));
+		while (count_tasks() > TASKS_MOST / 2)
+			run_task(some_waiting(1));
+	}
 	while ((task = some_waiting(1)))
 		run_task(task);
+}
+
+int stage_play(enum step (*next)(uint32_t depth), uint32_t roots)
+{
+	sessions = false;
+	collect_begin(0);
+	play(next, roots);
 	unweave_stop();
 	check_events();
+	return check_failed;
+}
+
+int stage_play_sessions(enum step (*next)(uint32_t depth), uint32_t roots)
+{
+	sessions = true;
+	recording = false;
+	known = 0;
+	play(next, roots);
+	if (recording)
+		unweave_stop();
+	CHECK(known > 0);
+	printf("# known %" PRIu32 " times\n", known);
 	return check_failed;
 }
 

@@ -31,6 +31,7 @@ enum step {
 	STEP_AWAIT,    /* waits for a task that waits, if there is one */
 	STEP_DROP,     /* destroys a task that waits, if there is one */
 	STEP_LEAVE,    /* resumes one that waits for a child, if there is one: that is given up */
+	STEP_SESSION,  /* somebody begins to record, or stops, while it runs */
 	STEP_END,      /* is done; the awaiter goes on by transfer, of a root: nobody */
 	STEP_END_IN,   /* is done; the awaiter is resumed inside of that */
 	STEP_END_BY,   /* is done; the awaiter goes on by a queue */
@@ -45,6 +46,12 @@ enum step {
  * failed.
  */
 int stage_play(enum step (*next)(uint32_t depth), uint32_t roots);
+
+/*
+ * The same with sessions that come and go at any step. Whatever is shown must be so then, but
+ * something may be unknown: what began while nobody recorded.
+ */
+int stage_play_sessions(enum step (*next)(uint32_t depth), uint32_t roots);
 
 /* How many events of a kind there were. */
 size_t stage_count(enum unweave_event_kind kind);
