@@ -107,6 +107,27 @@ static void ask_table(const struct table *table, struct watch_task *task)
 		task->waits = UNWEAVE_WAIT_NONE;
 }
 
+static int by_task(const void *a, const void *b)
+{
+	const struct meta_wait *one = a, *two = b;
+
+	return one->task < two->task ? -1 : one->task > two->task;
+}
+
+/* A trace tells it of the end only. */
+static void ask_trace(const struct reader *reader, struct watch_task *task)
+{
+	const struct reader_waits *waits = reader_waits(reader);
+	const struct meta_wait key = {.task = task->id}, *found = NULL;
+
+	if (waits && waits->count)
+		found = bsearch(&key, waits->at, waits->count, sizeof(key), by_task);
+	if (!found || found->kind >= WATCH_KINDS)
+		return;
+	task->waits = (uint8_t)found->kind;
+	task->awaits = found->on;
+}
+
 /* It runs where nobody has heard of us: since when, and so how long, is not known. */
 static void mark_unheard(const struct watch *watch, struct watch_task *task)
 {
@@ -160,6 +181,8 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 		ret->waited += passed;
 		if (watch->attachment)
 			ask_table(&watch->attachment->table, ret);
+		else if (watch->totals.now == watch->totals.last)
+			ask_trace(watch->reader, ret);
 	}
 }
 

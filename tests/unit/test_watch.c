@@ -267,6 +267,44 @@ static void callbacks_wait_for_what_their_kind_says(void)
 	close_watch();
 }
 
+static int note_circle(void *data, const uint64_t *tasks, uint32_t count)
+{
+	*(uint64_t *)data += tasks[0] + tasks[count - 1];
+	return 0;
+}
+
+static void at_its_end_a_trace_says_what_tasks_wait_for(void)
+{
+	uint64_t circle = 0;
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	for (uint64_t task_id = 16; task_id <= 32; task_id += 16) {
+		put_full(one, CREATE, (100 + task_id) * MS, task_id, 0, 1, 0);
+		put(one, RESUME, (101 + task_id) * MS, task_id);
+		put(one, SUSPEND, (102 + task_id) * MS, task_id);
+	}
+	maker_flush(&maker);
+	buffer_put_varint(&maker.buffer, 134 * MS);
+	buffer_put_varint(&maker.buffer, 0);
+	buffer_put_varint(&maker.buffer, 2);
+	for (uint64_t task_id = 16; task_id <= 32; task_id += 16)
+		meta_wait_encode(&maker.buffer, &(struct meta_wait){.task = task_id,
+								    .kind = UNWEAVE_WAIT_TASK,
+								    .on = 48 - task_id});
+	maker_block(&maker, BLOCK_WAITS, 134 * MS);
+	open_watch();
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TASK)->tasks, 2);
+	CHECK_EQ(task(16).awaits, 32);
+	CHECK_EQ(watch_cycles(watch, note_circle, &circle), 0);
+	CHECK_EQ(circle, 48);
+	/* Before, nobody knows. */
+	go_to(133);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TASK)->tasks, 0);
+	close_watch();
+}
+
 static uint32_t tapped;
 
 static int count_run(void *data, const struct model_run *run)
@@ -297,6 +335,7 @@ int main(void)
 	RUN(what_is_chosen_keeps_its_runs_and_wakers);
 	RUN(a_loop_has_its_lag_and_its_iterations);
 	RUN(callbacks_wait_for_what_their_kind_says);
+	RUN(at_its_end_a_trace_says_what_tasks_wait_for);
 	RUN(who_taps_hears_what_the_model_says);
 	return check_done();
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes at all as a trace that is watched, at moments to and fro, with all that a screen asks
+ * for: that must end, and the sums must be those of the rows. As they are, and with
+ * checksums made right.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "repair.h"
+#include "watch/watch.h"
+
+#define ROWS 8u
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static void must(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static int note_cycle(void *data, const uint64_t *tasks, uint32_t count)
+{
+	(void)data;
+	must(tasks[0] && count);
+	return 0;
+}
+
+static void check_sums(struct watch *watch)
+{
+	const struct watch_totals *totals = watch_totals(watch);
+	uint64_t of_states = 0, of_sites = 0;
+
+	for (uint32_t i = 0; i < WATCH_STATES; i++)
+		of_states += totals->states[i];
+	for (uint32_t i = 0; i < watch_site_count(watch); i++)
+		of_sites += watch_site_at(watch, i)->alive;
+	must(of_states == totals->alive && of_sites == totals->alive);
+	must(watch_task_count(watch) == totals->alive);
+	for (uint32_t i = 0; i < watch_task_count(watch); i++)
+		must(watch_task_find(watch, watch_task_at(watch, i)->id) ==
+		     watch_task_at(watch, i));
+}
+
+static void ask(struct watch *watch, unsigned order)
+{
+	static struct watch_row rows[ROWS];
+	struct watch_query query = {.order = order / 2, .ascending = order % 2, .group = order % 3};
+	struct watch_found found;
+	struct watch_wait waits[ROWS];
+	int count = watch_select(watch, &query, 0, ROWS, rows, &found);
+	uint64_t at;
+
+	must(count >= 0 && found.tasks == watch_totals(watch)->alive);
+	if (count > 0 && query.group == WATCH_NO_GROUP)
+		must(watch_where(watch, &query, rows[count - 1].task.id, &at) == 0 &&
+		     at == (uint64_t)count - 1);
+	must(watch_waits_on(watch, order % WATCH_KINDS, ROWS, waits) >= 0);
+	must(watch_cycles(watch, note_cycle, NULL) == 0);
+	if (count > 0 && order == 9 && watch_choose(watch, rows[0].task.id) == 0)
+		watch_detail(watch);
+}
+
+static void watch_trace(int fd)
+{
+	struct watch *watch = NULL;
+	uint64_t first, span;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (watch_new_trace(&watch, path, NULL) < 0)
+		return;
+	first = watch_totals(watch)->first;
+	span = watch_totals(watch)->last - first;
+	for (unsigned i = 0; i < 2 * WATCH_COLUMNS; i++) {
+		check_sums(watch);
+		ask(watch, i);
+		if (i % 10 == 0 && watch_seek(watch, first + span / 16 * (i * 7 % 16), NULL) < 0)
+			break;
+	}
+	watch_free(watch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	static int fd = -1;
+	uint8_t *copy = malloc(length + 1);
+
+	if (fd < 0)
+		fd = memfd_create("trace", MFD_CLOEXEC);
+	must(copy && fd >= 0);
+	must(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, length, 0) == (ssize_t)length);
+	watch_trace(fd);
+	memcpy(copy, bytes, length);
+	repair(copy, length);
+	must(pwrite(fd, copy, length, 0) == (ssize_t)length);
+	watch_trace(fd);
+	free(copy);
+	return 0;
+}
