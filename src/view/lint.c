@@ -253,6 +253,16 @@ void lint_growth_until(struct lint_growth *growth, uint64_t now)
 	}
 }
 
+void lint_growth_before(struct lint_growth *growth)
+{
+	growth->live++;
+	growth->created++;
+	for (uint32_t i = 0; i < growth->parts; i++) {
+		growth->live_at[i]++;
+		growth->created_at[i]++;
+	}
+}
+
 enum lint_kind lint_judge_growth(const struct lint_limits *limits, const struct lint_growth *growth)
 {
 	const uint64_t *live = growth->live_at, *created = growth->created_at;

@@ -114,6 +114,8 @@ struct lint_growth {
 };
 /* Time goes on; to be called before `live` and `created` change, and before it is judged. */
 void lint_growth_until(struct lint_growth *growth, uint64_t now);
+/* A task that was there all the time, as it turns out now. */
+void lint_growth_before(struct lint_growth *growth);
 enum lint_kind lint_judge_growth(const struct lint_limits *limits,
 				 const struct lint_growth *growth);
 

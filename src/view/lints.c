@@ -185,10 +185,14 @@ int lints_created(struct lints *lints, const struct model_task *task)
 	site = site_of(lints, task->site);
 	if (!site)
 		return -ENOMEM;
+	site->newest = task->id;
 	lint_growth_until(&site->growth, task->created);
+	if (task->before) {
+		lint_growth_before(&site->growth);
+		return 0;
+	}
 	site->growth.live++;
 	site->growth.created++;
-	site->newest = task->id;
 	return 0;
 }
 

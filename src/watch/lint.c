@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "arena/clock.h"
 #include "unweave/callback.h"
@@ -142,17 +141,14 @@ static const struct reader_site *site_of_task(const struct watch_lint *lint,
 	return site ? site->site : NULL;
 }
 
-/* One more thing to warn of; `*bits` gets its kind. */
+/* One more thing to warn of; `*bits` gets its kind. There may be a million: the worst gets a name.
+ */
 static int note(struct watch_lint *lint, const struct watch_task *task, enum lint_kind kind,
 		uint64_t worst, struct lint_warning **ret, uint32_t *bits)
 {
-	char name[WATCH_TEXT];
-	struct lints_subject subject = {
-		.site = site_of_task(lint, task), .task = task->id, .label = name};
-	int r;
+	struct lints_subject subject = {.site = site_of_task(lint, task), .task = task->id};
+	int r = lints_note(&lint->lints, kind, &subject, worst, ret);
 
-	watch_name(lint->watch, task, name);
-	r = lints_note(&lint->lints, kind, &subject, worst, ret);
 	if (*ret)
 		(*ret)->time = task->since;
 	*bits |= 1u << kind;
@@ -212,19 +208,24 @@ static void find_out(const struct watch_lint *lint, const struct watch_task *tas
 	waiting->idled = lint->idled && waiting->overdue >= totals->interval;
 }
 
+/* Of most waits nothing is said that could be judged, and there are many. */
+static bool is_worth_a_look(const struct watch_lint *lint, const struct watch_task *task)
+{
+	return task->since != WATCH_UNKNOWN && task->since <= watch_totals(lint->watch)->now &&
+	       (task->waits == UNWEAVE_WAIT_TASK || task->waits == UNWEAVE_WAIT_TIMER ||
+		task->waits == UNWEAVE_WAIT_LOCK || lint->lints.limits.set[LINT_WAIT]);
+}
+
 static int judge_waiting(struct watch_lint *lint, const struct watch_task *task, uint32_t *bits)
 {
-	const struct reader_site *site = site_of_task(lint, task);
 	struct lint_waiting waiting = {.ns = watch_totals(lint->watch)->now - task->since,
 				       .waits = (enum unweave_wait)task->waits};
 	struct lint_warning *worst = NULL;
 	enum lint_kind kind;
 	int r;
 
-	if (task->since == WATCH_UNKNOWN || task->since > watch_totals(lint->watch)->now)
+	if (!is_worth_a_look(lint, task))
 		return 0;
-	if (site && site->kind && strcmp(site->kind, "timer") == 0)
-		waiting.waits = UNWEAVE_WAIT_TIMER;
 	find_out(lint, task, &waiting);
 	kind = lint_judge_wait(&lint->lints.limits, &waiting);
 	/* That it waits for long is then the least. */
@@ -293,7 +294,7 @@ static int judge_tasks(struct watch_lint *lint)
 			r = judge_running(lint, task, &bits);
 		else if (task->state == WATCH_WAITING)
 			r = judge_waiting(lint, task, &bits);
-		if (r == 0 && task->wakes != WATCH_UNKNOWN)
+		if (r == 0 && task->self_wakes && task->self_wakes != WATCH_UNKNOWN)
 			r = judge_wakes(lint, task, &bits);
 		if (bits)
 			watch_warn(watch, i, bits);
@@ -362,6 +363,24 @@ static void mark_tasks(struct watch_lint *lint)
 	}
 }
 
+/* By the worst of each, where that was found in the picture. */
+static int name_warnings(struct watch_lint *lint)
+{
+	for (uint32_t i = 0; i < lint->lints.count; i++) {
+		struct lint_warning *warning = &lint->lints.at[i];
+		const struct watch_task *task = watch_task_find(lint->watch, warning->worst_task);
+		char name[WATCH_TEXT];
+
+		if (!task || (warning->label && warning->label[0]))
+			continue;
+		watch_name(lint->watch, task, name);
+		warning->label = lints_keep(&lint->lints, name);
+		if (!warning->label)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int judge(struct watch_lint *lint)
 {
 	const struct watch_totals *totals = watch_totals(lint->watch);
@@ -384,7 +403,9 @@ static int judge(struct watch_lint *lint)
 	if (r < 0)
 		return r;
 	lints_order(lints);
-	r = lint_find_places(lint);
+	r = name_warnings(lint);
+	if (r == 0)
+		r = lint_find_places(lint);
 	return r < 0 ? r : lint_tell_all(lint, lint->tree);
 }
 

@@ -217,6 +217,18 @@ static void a_site_leaks_if_it_grows_all_the_time_and_few_end(void)
 	CHECK_EQ(judge_growth((struct lint_growth){0}), LINT_KINDS);
 }
 
+static void tasks_that_are_found_late_are_no_growth(void)
+{
+	struct lint_growth growth = {0};
+
+	for (uint64_t now = 1; now < 5000; now++) {
+		lint_growth_until(&growth, now * MS);
+		lint_growth_before(&growth);
+	}
+	CHECK_EQ(growth.live, 4999);
+	CHECK_EQ(judge_growth(growth), LINT_KINDS);
+}
+
 static void growth_goes_on_for_years_and_over_gaps(void)
 {
 	struct lint_growth growth = {0};
@@ -276,6 +288,7 @@ int main(void)
 	RUN(a_task_that_yields_while_it_works_may_wake_itself);
 	RUN(runs_are_empty_if_nearly_all_are);
 	RUN(a_site_leaks_if_it_grows_all_the_time_and_few_end);
+	RUN(tasks_that_are_found_late_are_no_growth);
 	RUN(growth_goes_on_for_years_and_over_gaps);
 	RUN(each_kind_has_its_words);
 	return check_done();

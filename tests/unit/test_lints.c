@@ -119,6 +119,61 @@ static void a_circle_is_told_once_in_the_order_in_which_they_wait(void)
 	close_trace();
 }
 
+#define GRAPH 40u
+
+/* How many tasks are in the circle that `from` is in; 0: it is in none. By trying all ways. */
+static unsigned steps_back(const uint64_t (*pairs)[2], unsigned count, uint64_t from)
+{
+	uint64_t at = from;
+
+	for (unsigned steps = 1; steps <= count; steps++) {
+		unsigned i = 0;
+
+		while (i < count && pairs[i][0] != at)
+			i++;
+		if (i == count)
+			return 0;
+		at = pairs[i][1];
+		if (at == from)
+			return steps;
+	}
+	return 0;
+}
+
+static void try_graph(unsigned *seed)
+{
+	uint64_t pairs[GRAPH][2];
+	unsigned count = 1 + (unsigned)rand_r(seed) % GRAPH, in_circles = 0, told = 0;
+
+	begin_trace();
+	for (unsigned i = 0; i < count; i++) {
+		pairs[i][0] = 10 + 2 * i;
+		/* Also for some that there are not. */
+		pairs[i][1] = 10 + 2 * ((uint64_t)rand_r(seed) % (count + 2));
+		suspend_new(pairs[i][0], 100 + 10 * i);
+	}
+	put_waits((const uint64_t(*)[2])pairs, count, UNWEAVE_WAIT_TASK);
+	read_all();
+	for (unsigned i = 0; i < count; i++)
+		in_circles += steps_back((const uint64_t(*)[2])pairs, count, pairs[i][0]) > 0;
+	for (uint32_t i = 0; i < survey->lints.count; i++) {
+		CHECK_EQ(warning(i)->kind, LINT_DEADLOCK);
+		CHECK_EQ(warning(i)->count,
+			 steps_back((const uint64_t(*)[2])pairs, count, warning(i)->tasks[0]));
+		told += (unsigned)warning(i)->count;
+	}
+	CHECK_EQ(told, in_circles);
+	close_trace();
+}
+
+static void circles_of_any_graph_are_those_that_there_are(void)
+{
+	unsigned seed = 7;
+
+	for (int i = 0; i < 300; i++)
+		try_graph(&seed);
+}
+
 static void one_that_was_woken_is_in_no_circle(void)
 {
 	static const uint64_t pairs[][2] = {{10, 12}, {12, 10}};
@@ -297,6 +352,7 @@ static void runs_that_tell_something_are_not_empty(void)
 int main(void)
 {
 	RUN(a_circle_is_told_once_in_the_order_in_which_they_wait);
+	RUN(circles_of_any_graph_are_those_that_there_are);
 	RUN(one_that_was_woken_is_in_no_circle);
 	RUN(nor_is_one_that_has_not_waited_for_long);
 	RUN(a_wake_is_lost_if_the_task_has_ended);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Each planted fault is found while the program runs, at its place, and nothing else is.
-# watched.sh WATCHING FAULTY
-watching=$(realpath "$1") faulty=$(realpath "$2")
+# watched.sh WATCHING FAULTY HUNG
+watching=$(realpath "$1") faulty=$(realpath "$2") hung=$(realpath "$3")
 # shellcheck source=tests/abi/tap.sh
 . "$(dirname "$0")/../abi/tap.sh"
 unset UNWEAVE_TRACE UNWEAVE_DISABLE UNWEAVE_BUFFER UNWEAVE_DETAIL UNWEAVE_POLICY UNWEAVE_SIGNAL
@@ -11,19 +11,25 @@ export UNWEAVE_DIR
 trap 'rm -rf "$work" "$UNWEAVE_DIR"' EXIT
 cd "$work" || exit 1
 
-# told FAULT SECONDS [LIMITS]: what a watch warns of, in `told`. The fault begins with the watch.
-told()
+# watched SECONDS LIMITS PROGRAM WORD...: what a watch warns of, in `told`.
+watched()
 {
 	rm -f ready
 	mkfifo ready
-	"$faulty" "$1" 60000 >ready &
+	"${@:3}" >ready &
 	pid=$!
 	read -r _ <ready
-	timeout 60 "$watching" "$pid" "$2" ${3:+"$3"} >told
+	timeout 60 "$watching" "$pid" "$1" ${2:+"$2"} >told
 	status=$?
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	return $status
+}
+
+# told FAULT SECONDS [LIMITS]: the fault begins with the watch.
+told()
+{
+	watched "$2" "${3:-}" "$faulty" "$1" 60000
 }
 
 # warns KIND LABEL MARKED FUNCTION FAULT SECONDS [LIMITS]: of that, and of no other kind. MARKED is
@@ -60,6 +66,12 @@ sees_the_blocked_thread()
 		grep -q 'called by read_slowly\.' told
 }
 
+# They are found one after the other, which is no growth.
+finds_many()
+{
+	watched 3 '' "$hung" many 600000 && cat told && [ ! -s told ]
+}
+
 try 'a healthy program is not warned of' is_quiet_once healthy 3
 try 'tasks that wait for each other' warns deadlock alice 2 take_both deadlock 2 $calm
 try 'a task that nobody woke' warns lost-wake asking 1 await_answer lost-wake 2 $calm
@@ -71,5 +83,6 @@ try 'a task that wakes itself' warns self-wakes faulty 1 stir restless 1 $calm
 try 'a task that polls and finds nothing' warns empty-runs faulty 1 look_again empty 1 $calm
 try 'tasks that pile up' warns leak forgotten 1 remember leak 4 $calm
 try 'a lock that is not given back' warns wait faulty 1 await_lock lock 1 none,wait=500ms
+try 'many tasks that were there before' finds_many
 try 'nobody asked' is_quiet deadlock 2 none
 finish
