@@ -473,6 +473,11 @@ int recorder_pass(struct recorder *recorder)
 	return taken;
 }
 
+bool recorder_has_census(const struct recorder *recorder)
+{
+	return drain_has_census(recorder->drain);
+}
+
 uint64_t recorder_pause_ns(const struct recorder *recorder)
 {
 	/*

@@ -58,6 +58,9 @@ struct recorder *recorder_free(struct recorder *recorder);
 /* Takes and writes what is there. Returns how many records, or -ENOMEM. */
 int recorder_pass(struct recorder *recorder);
 
+/* Whether there are tasks from before that were not told yet. */
+bool recorder_has_census(const struct recorder *recorder);
+
 /* How long to wait before the next pass, by how much the last one found. */
 uint64_t recorder_pause_ns(const struct recorder *recorder);
 

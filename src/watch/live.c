@@ -7,6 +7,9 @@
 #include "arena/clock.h"
 #include "watch/inside.h"
 
+#define PASS_NS UINT64_C(20000000)         /* a screen still answers */
+#define FIRST_PASS_NS UINT64_C(2000000000) /* a picture without tasks from before is none */
+
 static void on_event(const struct unweave_event *event, void *data)
 {
 	struct watch *watch = data;
@@ -163,15 +166,33 @@ static void note_end(struct watch *watch)
 			    : "the program has ended");
 }
 
-int live_pass(struct watch *watch)
+/* Tasks from before are told some at each pass: there are many of those until all are known. */
+static int take(struct watch *watch, uint64_t at_most_ns)
+{
+	uint64_t end = clock_raw() + at_most_ns;
+	int r, taken = 0;
+
+	do {
+		r = recorder_pass(watch->recorder);
+		taken = r < 0 ? r : taken + r;
+	} while (r >= 0 && recorder_has_census(watch->recorder) && clock_raw() < end);
+	return taken;
+}
+
+static int pass(struct watch *watch, uint64_t at_most_ns)
 {
 	int taken = 0;
 
 	if (watch->recorder && !watch->totals.over)
-		taken = recorder_pass(watch->recorder);
+		taken = take(watch, at_most_ns);
 	if (watch->model && !watch->error)
 		watch->error = model_settle(watch->model);
 	return watch->error ? watch->error : taken;
+}
+
+int live_pass(struct watch *watch)
+{
+	return pass(watch, PASS_NS);
 }
 
 static int tell_task(struct watch *watch, const struct table_task *task)
@@ -215,7 +236,7 @@ int live_refresh(struct watch *watch)
 	int r;
 
 	/* All that was emitted until now is known then, and of what came after, some. */
-	r = live_pass(watch);
+	r = pass(watch, FIRST_PASS_NS);
 	if (r >= 0 && watch->model)
 		r = recount(watch);
 	if (r < 0)
