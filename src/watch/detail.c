@@ -27,7 +27,7 @@ void detail_run(struct watch *watch, const struct model_run *run)
 		histogram_add(&chosen->run, run->end - run->start);
 }
 
-/* One more wake by this waker; past the room, by "others". */
+/* One more wake by this waker. Those for whom there is no room are left out. */
 static void note_waker(struct chosen *chosen, uint64_t task, uint32_t source)
 {
 	struct watch_waker *waker = chosen->wakers;

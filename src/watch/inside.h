@@ -42,12 +42,18 @@ struct thread_counts {
 	uint64_t busy, idle, runs;
 };
 
+/* Of the loop of a thread, which may end before the next picture: a copy. */
+struct thread_loop {
+	struct histogram iteration, lag;
+};
+
 struct thread {
 	struct watch_thread told;
 	struct thread_counts counted; /* what is over */
 	struct thread_counts now;     /* and what goes on, too */
 	struct thread_counts before;  /* the same at the last picture */
 	uint64_t gone;                /* when it was seen to have ended; 0: it was not */
+	struct thread_loop *loop;     /* what `told` points to; NULL: it has none */
 };
 
 struct threads {
@@ -124,8 +130,8 @@ struct watch {
 	/* The picture. */
 	uint64_t pictures; /* so far, and changes of their warnings */
 	struct watch_totals totals;
-	struct site_counts counted,
-		before; /* of all sites: created, ended, and runs that are over */
+	/* Of all sites: created, ended, and runs that are over; and at the last picture. */
+	struct site_counts counted, before;
 	struct watch_task *tasks;
 	uint32_t task_count, task_capacity;
 	uint32_t *by_slot; /* of the program's table: index of the task + 1; 0: none */

@@ -194,6 +194,7 @@ void site_forget(struct sites *sites)
 
 		site->counted = (struct site_counts){0};
 		site->before = (struct site_counts){0};
+		site->told.longest_run = site->told.longest_task = 0;
 		empty(site->run);
 		empty(site->wait);
 		empty(site->queue);

@@ -64,6 +64,8 @@ uint32_t thread_number(const struct threads *threads, uint32_t tid)
 
 void thread_fini(struct threads *threads)
 {
+	for (uint32_t i = 0; i < threads->count; i++)
+		free(threads->at[i].loop);
 	free(threads->at);
 	*threads = (struct threads){0};
 }
@@ -73,6 +75,7 @@ void thread_forget(struct threads *threads)
 	for (uint32_t i = 0; i < threads->count; i++) {
 		threads->at[i].counted = (struct thread_counts){0};
 		threads->at[i].before = (struct thread_counts){0};
+		threads->at[i].told.loop = 0;
 	}
 }
 
@@ -87,23 +90,32 @@ static void leave_out_ended(struct watch *watch)
 		if (thread->told.ended && !thread->gone)
 			thread->gone = watch->totals.now;
 		if (!watch->reader && thread->gone &&
-		    watch_passed(thread->gone, watch->totals.now) > SHOW_ENDED_NS)
+		    watch_passed(thread->gone, watch->totals.now) > SHOW_ENDED_NS) {
+			free(thread->loop);
 			continue;
+		}
 		threads->at[kept++] = *thread;
 	}
 	threads->count = kept;
 }
 
-static void show_loop(const struct watch *watch, struct watch_thread *told, uint64_t id)
+/* Keeps what its loop did so far, as far as there is memory for it. */
+static void show_loop(const struct watch *watch, struct thread *thread, uint64_t id)
 {
-	const struct model_loop *loop = id ? model_loop(watch->model, id) : NULL;
+	struct watch_thread *told = &thread->told;
+	const struct model_loop *loop;
 
 	if (id)
 		told->loop = id;
-	if (!loop && told->loop)
-		loop = model_loop(watch->model, told->loop);
-	told->iteration = loop ? &loop->iteration : NULL;
-	told->lag = loop ? &loop->lag : NULL;
+	loop = told->loop ? model_loop(watch->model, told->loop) : NULL;
+	if (loop && !thread->loop)
+		thread->loop = calloc(1, sizeof(*thread->loop));
+	if (loop && thread->loop) {
+		thread->loop->iteration = loop->iteration;
+		thread->loop->lag = loop->lag;
+	}
+	told->iteration = loop && thread->loop ? &thread->loop->iteration : NULL;
+	told->lag = loop && thread->loop ? &thread->loop->lag : NULL;
 	told->iterations = loop ? loop->iterations : 0;
 }
 
@@ -120,7 +132,7 @@ static void show_lane(const struct watch *watch, struct thread *thread,
 	}
 	if (lane->idle)
 		thread->now.idle += watch_passed(lane->idle, now);
-	show_loop(watch, &thread->told, lane->loop);
+	show_loop(watch, thread, lane->loop);
 }
 
 static void finish(struct thread *thread)

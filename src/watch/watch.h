@@ -59,7 +59,7 @@ struct watch_task {
 	uint64_t waited;  /* until it was woken; with the wait that goes on */
 	uint64_t queued;  /* from there until it ran */
 	uint64_t runs;    /* with the one that goes on */
-	uint64_t wakes;   /* in waits that are over */
+	uint64_t wakes;
 	uint64_t self_wakes;
 	uint64_t awaits;   /* which, by `waits`: see enum unweave_wait; WATCH_UNKNOWN */
 	uint32_t site;     /* its id; 0: unknown */
@@ -121,7 +121,7 @@ struct watch_thread {
 	uint64_t runs_now; /* that ended in the last interval */
 	uint64_t loop;     /* task: the loop that was last seen to run on it; 0: none */
 	uint64_t iterations;
-	const struct histogram *iteration, *lag; /* of that loop, since `first`; or NULL */
+	const struct histogram *iteration, *lag; /* of that loop, since `first`; NULL */
 };
 
 /* What tasks wait for: one thing, or all of one kind. */

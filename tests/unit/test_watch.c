@@ -125,6 +125,7 @@ static void a_site_has_the_sums_of_its_tasks_also_of_those_that_ended(void)
 	CHECK_EQ(site->run->count, 1);
 	CHECK_EQ(site->wait->count, 1);
 	CHECK_EQ(site->waited, 40 * MS);
+	CHECK_EQ(site->longest_run, 20 * MS);
 	close_watch();
 }
 
