@@ -75,7 +75,7 @@ struct lint_waiting {
 	bool gone;               /* it is a task, and has ended */
 	uint64_t overdue;        /* it is a moment, which is past by so much; 0: it is not */
 	bool kept;               /* a run keeps a thread: what waits may wait for that */
-	bool idled;              /* since that moment, a thread waited for something to do */
+	bool idled;              /* since that moment, a thread had time to see to it */
 };
 enum lint_kind lint_judge_wait(const struct lint_limits *limits,
 			       const struct lint_waiting *waiting);

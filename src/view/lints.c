@@ -345,10 +345,19 @@ int lints_wait(struct lints *lints, const struct model_wait *wait)
 	return wait->end_unknown && !wait->woken ? note_waiting(lints, wait) : 0;
 }
 
-void lints_idle(struct lints *lints, uint64_t start)
+void lints_idle(struct lints *lints, uint64_t start, uint64_t end)
 {
-	if (start > lints->idled)
-		lints->idled = start;
+	if (start > lints->idle_start)
+		lints->idle_start = start;
+	if (end > lints->idle_end)
+		lints->idle_end = end;
+}
+
+bool lints_idled_since(const struct lints *lints, uint64_t due)
+{
+	return lints->idle_start > due ||
+	       (lints->idle_end > due &&
+		lints->idle_end - due >= lints->limits.at[LINT_LOST_WAKE] / 2);
 }
 
 static int judge_wakes(struct lints *lints, const struct model_task *task)

@@ -57,7 +57,8 @@ struct lints {
 	uint64_t end;                     /* ns: when the recording ended; 0: unknown */
 	uint64_t now;                     /* the latest time that was told */
 	bool kept;                        /* a run keeps a thread at the end */
-	uint64_t idled;                   /* ns: when a thread last began to wait for work */
+	uint64_t idle_start,
+		idle_end; /* ns: when a thread last began, and ended, to wait for work */
 };
 
 /*
@@ -73,7 +74,13 @@ int lints_created(struct lints *lints, const struct model_task *task);
 int lints_run(struct lints *lints, const struct model_run *run);
 int lints_wait(struct lints *lints, const struct model_wait *wait);
 int lints_task(struct lints *lints, const struct model_task *task);
-void lints_idle(struct lints *lints, uint64_t start);
+void lints_idle(struct lints *lints, uint64_t start, uint64_t end);
+
+/*
+ * Whether, since that moment, a thread began to wait for work, or slept on for long: it would have
+ * seen what was due then.
+ */
+bool lints_idled_since(const struct lints *lints, uint64_t due);
 
 /* Of whom a warning is. */
 struct lints_subject {

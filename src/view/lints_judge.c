@@ -177,7 +177,7 @@ static int judge_waiting(struct lints *lints, const struct lints_wait *waiting, 
 		.gone = waiting->seen && said->kind == UNWEAVE_WAIT_TASK && gone && *gone,
 		.overdue = overdue,
 		.kept = lints->kept,
-		.idled = overdue < end && lints->idled > end - overdue,
+		.idled = overdue < end && lints_idled_since(lints, end - overdue),
 	};
 	enum lint_kind kind = lint_judge_wait(&lints->limits, &judged);
 	struct reader_site site = {.id = waiting->site};
@@ -220,6 +220,9 @@ int lints_finish(struct lints *lints, bool certain)
 	uint64_t end = lints->end > lints->now ? lints->end : lints->now;
 	int r = lints_judge_sites(lints, end, certain);
 
+	/* Who waited for work until the last event did so until the end. */
+	if (lints->idle_end && lints->idle_end == lints->now)
+		lints->idle_end = end;
 	if (r == 0 && lints->waits && certain)
 		r = judge_circles(lints, end);
 	for (uint32_t i = 0; lints->waits && certain && i < lints->waits->count && r == 0; i++)

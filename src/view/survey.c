@@ -257,7 +257,7 @@ static int on_idle(void *data, uint32_t number, uint64_t start, uint64_t end)
 	if (!thread)
 		return -ENOMEM;
 	thread->idle += end - start;
-	lints_idle(&((struct survey *)data)->lints, start);
+	lints_idle(&((struct survey *)data)->lints, start, end);
 	return 0;
 }
 

@@ -36,8 +36,7 @@ static int on_task(void *data, struct model_task *task)
 static int on_idle(void *data, uint32_t thread, uint64_t start, uint64_t end)
 {
 	(void)thread;
-	(void)end;
-	lints_idle(data, start);
+	lints_idle(data, start, end);
 	return 0;
 }
 
@@ -205,7 +204,8 @@ static void find_out(const struct watch_lint *lint, const struct watch_task *tas
 	if (seen && task->waits == UNWEAVE_WAIT_TIMER && task->awaits < lint->monotonic)
 		waiting->overdue = lint->monotonic - task->awaits;
 	waiting->kept = lint->kept;
-	waiting->idled = lint->idled && waiting->overdue >= totals->interval;
+	waiting->idled =
+		lints_idled_since(&lint->lints, watch_passed(waiting->overdue, totals->now));
 }
 
 /* Of most waits nothing is said that could be judged, and there are many. */
@@ -270,12 +270,18 @@ static void look_at_threads(struct watch_lint *lint)
 {
 	const struct watch *watch = lint->watch;
 
-	lint->kept = lint->idled = false;
+	lint->kept = false;
 	lint->monotonic = clock_monotonic();
+	for (uint32_t i = 0; watch->model && i < model_lanes(watch->model); i++) {
+		struct model_lane lane;
+
+		model_lane(watch->model, i, &lane);
+		if (lane.idle)
+			lints_idle(&lint->lints, lane.idle, watch->totals.now);
+	}
 	for (uint32_t i = 0; i < watch_thread_count(watch); i++) {
 		const struct watch_thread *thread = watch_thread_at(watch, i);
 
-		lint->idled |= thread->idle && thread->idle != WATCH_UNKNOWN;
 		lint->kept |= thread->task && thread->task_ns != WATCH_UNKNOWN &&
 			      thread->task_ns >= lint->lints.limits.at[LINT_RUN];
 	}

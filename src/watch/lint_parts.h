@@ -36,7 +36,6 @@ struct watch_lint {
 
 	/* While a picture is judged. */
 	bool kept;          /* a run keeps a thread */
-	bool idled;         /* a thread had nothing to do */
 	uint64_t monotonic; /* CLOCK_MONOTONIC, ns */
 
 	char kernels[LINT_TOLD_MOST][NATIVE_KERNEL]; /* of the warnings in their order */

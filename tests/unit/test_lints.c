@@ -253,25 +253,45 @@ static void but_not_if_it_lives_or_nobody_knows(void)
 	close_trace();
 }
 
-/* It waits for a moment that was 2 s before the end; the thread begins to wait at `idle`. */
-static void miss_timer(uint64_t idle)
+/*
+ * It waits for a moment that was 2 s before the end. The thread begins to wait for work at `idle`,
+ * and goes on at `woke`; 0: it does not.
+ */
+static void miss_timer(uint64_t idle, uint64_t woke)
 {
 	static const uint64_t pairs[][2] = {{10, 10 * END - 2000 * MS}};
 
 	begin_trace();
 	suspend_new(10, 100);
 	put(UNWEAVE_EVENT_IDLE, idle, 0, 0, 0);
+	if (woke)
+		suspend_new(12, woke);
 	put_waits(pairs, 1, UNWEAVE_WAIT_TIMER);
 	read_all();
 }
 
-static void a_timer_is_lost_if_a_thread_had_nothing_to_do_since(void)
+static void a_timer_is_lost_if_a_thread_slept_instead(void)
 {
-	miss_timer(END - 1900 * MS);
+	/* It began to after that moment. */
+	miss_timer(END - 1900 * MS, END - 1890 * MS);
 	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
 	CHECK_EQ(warning(0)->worst, 2000 * MS);
 	close_trace();
-	miss_timer(END - 2100 * MS);
+	/* Or before, and went on sleeping; to the end, too. */
+	miss_timer(END - 2100 * MS, END - 1400 * MS);
+	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
+	close_trace();
+	miss_timer(END - 2100 * MS, 0);
+	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
+	close_trace();
+}
+
+static void but_not_if_it_was_busy_since(void)
+{
+	miss_timer(END - 2100 * MS, END - 1990 * MS);
+	CHECK_EQ(survey->lints.count, 0);
+	close_trace();
+	miss_timer(END - 2100 * MS, END - 2050 * MS);
 	CHECK_EQ(survey->lints.count, 0);
 	close_trace();
 }
@@ -357,7 +377,8 @@ int main(void)
 	RUN(nor_is_one_that_has_not_waited_for_long);
 	RUN(a_wake_is_lost_if_the_task_has_ended);
 	RUN(but_not_if_it_lives_or_nobody_knows);
-	RUN(a_timer_is_lost_if_a_thread_had_nothing_to_do_since);
+	RUN(a_timer_is_lost_if_a_thread_slept_instead);
+	RUN(but_not_if_it_was_busy_since);
 	RUN(a_run_goes_on_after_the_last_event);
 	RUN(a_run_is_not_charged_with_waiting_for_work_nor_with_runs_inside);
 	RUN(runs_that_tell_something_are_not_empty);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each planted fault is found while the program runs, at its place, and nothing else is.
-# watched.sh WATCHING FAULTY HUNG
-watching=$(realpath "$1") faulty=$(realpath "$2") hung=$(realpath "$3")
+# Each planted fault is found by top while the program runs, at its place, and nothing else is.
+# watched.sh UNWEAVE FAULTY HUNG
+unweave=$(realpath "$1") faulty=$(realpath "$2") hung=$(realpath "$3")
 # shellcheck source=tests/abi/tap.sh
 . "$(dirname "$0")/../abi/tap.sh"
 unset UNWEAVE_TRACE UNWEAVE_DISABLE UNWEAVE_BUFFER UNWEAVE_DETAIL UNWEAVE_POLICY UNWEAVE_SIGNAL
@@ -11,7 +11,7 @@ export UNWEAVE_DIR
 trap 'rm -rf "$work" "$UNWEAVE_DIR"' EXIT
 cd "$work" || exit 1
 
-# watched SECONDS LIMITS PROGRAM WORD...: what a watch warns of, in `told`.
+# watched SECONDS LIMITS PROGRAM WORD...: what top says, in `told`.
 watched()
 {
 	rm -f ready
@@ -19,34 +19,31 @@ watched()
 	"${@:3}" >ready &
 	pid=$!
 	read -r _ <ready
-	timeout 60 "$watching" "$pid" "$1" ${2:+"$2"} >told
+	timeout 60 "$unweave" top -b --view warnings -d "$1" ${2:+--warn "$2"} "$pid" >told
 	status=$?
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
+	cat told
 	return $status
 }
 
-# told FAULT SECONDS [LIMITS]: the fault begins with the watch.
+# told FAULT SECONDS [LIMITS]: the fault begins when somebody watches.
 told()
 {
 	watched "$2" "${3:-}" "$faulty" "$1" 60000
 }
 
-# warns KIND LABEL MARKED FUNCTION FAULT SECONDS [LIMITS]: of that, and of no other kind. MARKED is
-# how many tasks have it at least; FUNCTION is the first of the stack, or the place that is named.
+# warns KIND LABEL FUNCTION FAULT SECONDS [LIMITS]: of that, in that function of the program, and of
+# no other kind.
 warns()
 {
-	told "${@:5}" && cat told &&
-		awk -F '\t' -v kind="$1" -v label="$2" -v marked="$3" -v place="$4" '
-			$1 != kind { wrong = 1 }
-			{ count = split($4, names, " ") }
-			$2 == label && $3 >= marked && (names[1] == place || names[count] == place) { right = 1 }
-			END { exit wrong || !right }' told
+	told "${@:4}" && grep '^! ' told >rows && ! grep -v "^! $1  " rows &&
+		grep -E "^! $1 .* $2 +$3 (faulty|loop)\.c:[0-9]+ *$" rows
 }
 
 is_quiet()
 {
-	told "$@" && cat told && [ ! -s told ]
+	told "$@" && grep -q '^[0-9,]* new/s' told && ! grep '^! ' told
 }
 
 # Where a machine stops for a while, runs take long and tasks are late in truth: that is no fault of
@@ -58,31 +55,30 @@ is_quiet_once()
 	is_quiet "$@" || is_quiet "$@" || is_quiet "$@"
 }
 
-# Where the thread sleeps is in the stack, on top of the chain.
+# Where its thread sleeps, and what called that, on top of the chain.
 sees_the_blocked_thread()
 {
-	warns run faulty 1 clock_nanosleep blocking 2 queue=none &&
-		grep -q $'\tclock_nanosleep .*read_slowly read_config serve ' told &&
-		grep -q 'called by read_slowly\.' told
+	warns 'long run' faulty read_slowly blocking 2 queue=none &&
+		[ "$(sed -n '/^  clock_nanosleep/,$s/^ *//p' told | xargs)" = 'clock_nanosleep read_slowly read_config serve' ]
 }
 
 # They are found one after the other, which is no growth.
 finds_many()
 {
-	watched 3 '' "$hung" many 600000 && cat told && [ ! -s told ]
+	watched 3 '' "$hung" many 600000 && ! grep '^! ' told
 }
 
 try 'a healthy program is not warned of' is_quiet_once healthy 3
-try 'tasks that wait for each other' warns deadlock alice 2 take_both deadlock 2 $calm
-try 'a task that nobody woke' warns lost-wake asking 1 await_answer lost-wake 2 $calm
-try 'a timer that nobody watches' warns lost-wake faulty 1 await_timeout lost-timer 2 $calm
+try 'tasks that wait for each other' warns deadlock alice take_both deadlock 2 $calm
+try 'a task that nobody woke' warns 'lost wake' asking await_answer lost-wake 2 $calm
+try 'a timer that nobody watches' warns 'lost wake' faulty await_timeout lost-timer 2 $calm
 try 'a blocking call, with the native stack of its thread' sees_the_blocked_thread
-try 'a task that never yields' warns endless faulty 1 count_forever endless 2 $calm
-try 'tasks that take turns for too long' warns queue hog 1 hog starved 4 run=none
-try 'a task that wakes itself' warns self-wakes faulty 1 stir restless 1 $calm
-try 'a task that polls and finds nothing' warns empty-runs faulty 1 look_again empty 1 $calm
-try 'tasks that pile up' warns leak forgotten 1 remember leak 4 $calm
-try 'a lock that is not given back' warns wait faulty 1 await_lock lock 1 none,wait=500ms
+try 'a task that never yields' warns 'never yields' faulty count_forever endless 2 $calm
+try 'tasks that take turns for too long' warns 'queue delay' hog hog starved 4 run=none
+try 'a task that wakes itself' warns self-wakes faulty stir restless 1 $calm
+try 'a task that polls and finds nothing' warns 'empty runs' faulty look_again empty 1 $calm
+try 'tasks that pile up' warns 'task leak' forgotten remember leak 4 $calm
+try 'a lock that is not given back' warns 'long wait' faulty await_lock lock 1 none,wait=500ms
 try 'many tasks that were there before' finds_many
 try 'nobody asked' is_quiet deadlock 2 none
 finish
