@@ -9,6 +9,7 @@
 #include "tui/help.h"
 #include "tui/list.h"
 #include "tui/view.h"
+#include "view/figures.h"
 
 #define SLIDER_TEXT 28 /* columns, for the moment */
 
@@ -40,8 +41,7 @@ static void program_line(struct top *top, int y)
 	if (totals->pid)
 		x += canvas_print(&top->canvas, y, x, STYLE_PLAIN, " (pid %" PRIu32 ")",
 				  totals->pid);
-	x += canvas_print(&top->canvas, y, x, STYLE_STRONG, "  %s",
-			  figure_count(totals->alive).text);
+	x += canvas_print(&top->canvas, y, x, STYLE_STRONG, "  %s", say_count(totals->alive).text);
 	x += canvas_print(&top->canvas, y, x, STYLE_PLAIN, " task%s",
 			  totals->alive == 1 ? "" : "s");
 	for (int state = WATCH_RUNNING; state < WATCH_STATES; state++)
