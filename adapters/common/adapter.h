@@ -26,26 +26,6 @@
 /* Where the program goes on after the interposed function: the place that armed. */
 #define ADAPTER_PLACE __builtin_return_address(0)
 
-/*
- * The usual call of a task that is no light one: the only one of a task, or one that asks, and
- * the thread goes straight on. As unweave_callback_call(), without a struct to be filled.
- */
-static inline int adapter_call(void *object, void *context, void *more, unweave_go go,
-			       uint64_t task, const void *code, uint64_t late,
-			       enum unweave_call_end end)
-{
-	return unweave_priv_call(
-		object, context, more, go, task, code, late,
-		unweave_priv_call_means(&(struct unweave_call){.end = end, .straight_on = 1}));
-}
-
-/* Whether the call of a task is one for unweave_priv_call_lightly(). */
-static inline bool adapter_is_light_call(uint64_t task)
-{
-	return unweave_priv_is_light(task) &&
-	       unweave_priv_inline(unweave_priv_gate(), unweave_priv_self);
-}
-
 /* The library of an adapter, as far as it is known; static, one in each adapter. */
 struct adapter {
 	const char *name;       /* as the user knows it: "libuv" */

@@ -129,8 +129,9 @@ static __attribute__((noinline)) gboolean dispatch_first(GSource *source, GSourc
 	uint64_t task = load(source).task;
 
 	store(source, task, RUNS);
-	if (!adapter_call(source, (void *)callback, data, (unweave_go)(void (*)(void))function,
-			  task, (const void *)callback, 0, UNWEAVE_CALL_ASKS)) {
+	if (!unweave_priv_call_asking(source, (void *)callback, data,
+				      (unweave_go)(void (*)(void))function, task,
+				      (const void *)callback)) {
 		store(source, 0, RUNS);
 		return G_SOURCE_REMOVE;
 	}
@@ -154,11 +155,11 @@ static ADAPTER_INLINE gboolean dispatch_usually(GSource *source, GSourceFunc cal
 
 	if (adapter_unlikely(!callback || state.flags || !state.task))
 		return dispatch(source, callback, data, table);
-	if (adapter_is_light_call(state.task))
+	if (unweave_priv_is_light(state.task))
 		return unweave_priv_call_lightly(source, (void *)callback, data,
 						 (unweave_go)(void (*)(void))table->dispatch,
 						 state.task, (const void *)callback);
-	if (unweave_priv_is_light(state.task) || sort == GLIB_TIMEOUT || !glib_thread.loop)
+	if (sort == GLIB_TIMEOUT || adapter_unlikely(!glib_thread.loop))
 		return dispatch(source, callback, data, table);
 	return dispatch_first(source, callback, data, table->dispatch);
 }

@@ -35,31 +35,28 @@ static inline uint64_t to_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)(time->tv_usec & MICROSECONDS) * 1000;
 }
 
-/*
- * How late a timer's call is; 0: no more than its loop's last wake tells, or not
- * known. The exact clock is read only for one that is late already. One that stays has
- * its next time by now.
- */
-static inline uint64_t lateness(const struct event *event)
+/* When its timer was due, in ns; one that stays has its next time by now. */
+static inline uint64_t due_at(const struct event *event)
 {
-	uint64_t due;
-	struct timespec now;
+	uint64_t due = to_ns(&event->ev_timeout);
 
-	if (!self.woke)
-		return 0;
-	due = to_ns(&event->ev_timeout);
-	if (state_stays(event))
-		due -= to_ns(&event->ev_.ev_io.ev_timeout);
-	if (adapter_likely(self.woke <= due + tolerated))
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - due;
+	return state_stays(event) ? due - to_ns(&event->ev_.ev_io.ev_timeout) : due;
 }
 
-/* Whether it is a timer's call. */
-static inline bool is_due(const struct event *event, short what)
+/* Whether a timer's call is later than its loop's last wake tells, as far as that is known. */
+static inline bool is_late(const struct event *event, short what)
 {
-	return what & EV_TIMEOUT && *state_gap(event, GAP_STATE) & STATE_HAS_TIMEOUT;
+	return what & EV_TIMEOUT && *state_gap(event, GAP_STATE) & STATE_HAS_TIMEOUT &&
+	       self.woke > due_at(event) + tolerated;
+}
+
+/* How late it is: the exact clock is read only for one that is. */
+static uint64_t lateness(const struct event *event)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - due_at(event);
 }
 
 /* What is shown as the callback. */
@@ -131,7 +128,7 @@ static __attribute__((noinline)) void call_any(evutil_socket_t fd, short what, v
 	run.code = code_of(event, number);
 	/* A loop goes on to the next event at once, or to its wait. */
 	run.straight_on = self.loop != 0;
-	if (is_due(event, what))
+	if (adapter_unlikely(is_late(event, what)))
 		run.late = lateness(event);
 	if (state_stays(event)) {
 		run.end = UNWEAVE_CALL_FIRES;
@@ -142,19 +139,6 @@ static __attribute__((noinline)) void call_any(evutil_socket_t fd, short what, v
 	unweave_callback_call(&run);
 }
 
-/* The only call of a task that is no light one. */
-static __attribute__((noinline)) void call_once(evutil_socket_t fd, short what, void *argument,
-						struct event *event)
-{
-	uint64_t task = state_task(event), late = is_due(event, what) ? lateness(event) : 0;
-	event_callback_fn callback = state_number(event)->callback;
-
-	state_set_task(event, 0);
-	adapter_call((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
-		     (unweave_go)(void (*)(void))callback, task, (const void *)callback, late,
-		     UNWEAVE_CALL_ENDS);
-}
-
 /*
  * A callback's three arguments are passed on as they came: a descriptor, what happened, and the
  * program's own. All machines that this runs on have them in registers.
@@ -162,22 +146,29 @@ static __attribute__((noinline)) void call_once(evutil_socket_t fd, short what, 
 void event_call(evutil_socket_t fd, short what, void *argument)
 {
 	struct event *event = running_surely(fd, argument);
-	const struct number *number;
+	event_callback_fn callback;
 	uint64_t task;
 
 	if (adapter_unlikely(!event))
 		return call_any(fd, what, argument, running_search(fd, argument));
-	number = state_number(event);
 	task = state_task(event);
-	if (adapter_unlikely(number->is_inner || state_flags(event) & NOT_TOLD || !task ||
-			     state_stays(event) || !self.loop))
+	if (adapter_unlikely(!task || state_number(event)->is_inner || state_stays(event) ||
+			     state_flags(event) & NOT_TOLD || !self.loop))
 		return call_any(fd, what, argument, event);
-	if (!adapter_is_light_call(task))
-		return call_once(fd, what, argument, event);
-	state_set_task(event, 0);
-	unweave_priv_call_lightly((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
-				  (unweave_go)(void (*)(void))number->callback, task,
-				  (const void *)number->callback);
+	callback = state_number(event)->callback;
+	if (unweave_priv_is_light(task)) {
+		state_set_task(event, 0);
+		unweave_priv_call_lightly((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
+					  (unweave_go)(void (*)(void))callback, task,
+					  (const void *)callback);
+	} else if (adapter_likely(!is_late(event, what))) {
+		state_set_task(event, 0);
+		unweave_priv_call_once((void *)(intptr_t)fd, (void *)(intptr_t)what, argument,
+				       (unweave_go)(void (*)(void))callback, task,
+				       (const void *)callback);
+	} else {
+		call_any(fd, what, argument, event);
+	}
 }
 
 bool event_is_known(void)

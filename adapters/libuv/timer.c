@@ -51,29 +51,47 @@ static void call_repeating(uv_timer_t *handle, uv_timer_cb callback)
  */
 
 /* After a timer libuv goes on to the next one: it makes no system call in between. */
-static __attribute__((noinline)) void call_timer(uv_timer_t *handle, uv_timer_cb callback,
-						 uint64_t task)
+static __attribute__((noinline)) void call_otherwise(uv_timer_t *handle, uv_timer_cb callback)
 {
-	if (adapter_unlikely(handle->repeat || handle_is(HANDLE(handle), MARK_BITS) || !task)) {
+	uint64_t task = handle_task(HANDLE(handle));
+
+	if (handle->repeat || handle_is(HANDLE(handle), MARK_BITS) || !task) {
 		call_repeating(handle, callback);
 		return;
 	}
 	handle_set_task(HANDLE(handle), 0);
-	adapter_call(handle, NULL, NULL, (unweave_go)(void *)callback, task, (void *)callback,
-		     late_by(handle, handle->timeout), UNWEAVE_CALL_ENDS);
+	unweave_callback_call(&(struct unweave_call){
+		.task = task,
+		.go = (unweave_go)(void *)callback,
+		.object = handle,
+		.code = (void *)callback,
+		.late = late_by(handle, handle->timeout),
+		.straight_on = 1,
+	});
 }
 
-/* Each call of a light task is the same, and it may stay where it is. */
+static inline bool is_called_once(const uv_timer_t *handle, uint64_t task)
+{
+	return task && !handle->repeat && !handle_is(HANDLE(handle), MARK_BITS) &&
+	       !late_by(handle, handle->timeout);
+}
+
 static void on_timer(uv_timer_t *handle)
 {
 	uv_timer_cb callback = (uv_timer_cb)handle_callback(HANDLE(handle));
 	uint64_t task = handle_task(HANDLE(handle));
 
-	if (adapter_likely(adapter_is_light_call(task)))
+	/* Each call of a light task is the same, and it may stay where it is. */
+	if (unweave_priv_is_light(task)) {
 		unweave_priv_call_lightly(handle, NULL, NULL, (unweave_go)(void *)callback, task,
 					  (void *)callback);
-	else
-		call_timer(handle, callback, task);
+	} else if (adapter_likely(is_called_once(handle, task))) {
+		handle_set_task(HANDLE(handle), 0);
+		unweave_priv_call_once(handle, NULL, NULL, (unweave_go)(void *)callback, task,
+				       (void *)callback);
+	} else {
+		call_otherwise(handle, callback);
+	}
 }
 
 static const char kind[] = "timer";
@@ -151,7 +169,9 @@ static __attribute__((noinline)) int stop(uv_timer_t *handle, const void *place)
 
 ADAPTER_EXPORT int uv_timer_stop(uv_timer_t *handle)
 {
-	if (adapter_likely(adapter_is_surely_inside(&libuv, ADAPTER_PLACE)))
+	/* Nothing to drop, whatever the word may hold if it is not ours; or libuv's own call. */
+	if (adapter_likely((int64_t)handle_task(HANDLE(handle)) <= 0 ||
+			   adapter_is_surely_inside(&libuv, ADAPTER_PLACE)))
 		return __atomic_load_n(&next.stop, __ATOMIC_RELAXED)(handle);
 	return stop(handle, ADAPTER_PLACE);
 }
@@ -167,20 +187,17 @@ static void arm_again(uv_timer_t *handle, const void *place)
 
 static __attribute__((noinline)) int again(uv_timer_t *handle, const void *place)
 {
-	if (IS_INSIDE(place)) {
-		if (!handle->repeat)
-			return 0;
+	if (IS_INSIDE(place))
 		was_due = handle->timeout;
-	} else if (handle->repeat && handle->timer_cb == on_timer) {
+	else if (handle->repeat && handle->timer_cb == on_timer)
 		arm_again(handle, place);
-	}
 	return NEXT(uv_timer_again)(handle);
 }
 
 ADAPTER_EXPORT int uv_timer_again(uv_timer_t *handle)
 {
-	/* About to be called, and not to be started over. */
-	if (adapter_likely(!handle->repeat && adapter_is_surely_inside(&libuv, ADAPTER_PLACE)))
+	/* Nothing is started over, and libuv does nothing: mostly it is about to be called. */
+	if (adapter_likely(!handle->repeat && handle->timer_cb))
 		return 0;
 	return again(handle, ADAPTER_PLACE);
 }

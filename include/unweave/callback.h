@@ -142,9 +142,16 @@ static inline unsigned unweave_priv_call_means(const struct unweave_call *call)
 }
 UNWEAVE_API int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
 				  uint64_t task, const void *code, uint64_t late, unsigned means);
-/* Of a light task, by a thread that is up to date with a session of samples. */
+/*
+ * The same for the usual calls, after which the thread goes straight on: of a light task; of one
+ * that ends with it; of one that asks.
+ */
 UNWEAVE_API int unweave_priv_call_lightly(void *object, void *context, void *more, unweave_go go,
 					  uint64_t task, const void *code);
+UNWEAVE_API int unweave_priv_call_once(void *object, void *context, void *more, unweave_go go,
+				       uint64_t task, const void *code);
+UNWEAVE_API int unweave_priv_call_asking(void *object, void *context, void *more, unweave_go go,
+					 uint64_t task, const void *code);
 
 /*
  * [hot] What runs here arms `code`, at `place`: the address that the library's function returns
@@ -166,11 +173,14 @@ static inline uint64_t unweave_callback_arm(const char *kind, const void *code, 
  */
 static inline int unweave_callback_call(const struct unweave_call *call)
 {
-	if (__builtin_expect(unweave_priv_is_light(call->task) &&
-				     unweave_priv_inline(unweave_priv_gate(), unweave_priv_self),
-			     1))
+	if (unweave_priv_is_light(call->task) &&
+	    unweave_priv_inline(unweave_priv_gate(), unweave_priv_self))
 		return unweave_priv_call_lightly(call->object, call->context, call->more, call->go,
 						 call->task, call->code);
+	if (call->end == UNWEAVE_CALL_ENDS && call->status == UNWEAVE_OK && call->straight_on &&
+	    !call->late && !unweave_priv_is_light(call->task))
+		return unweave_priv_call_once(call->object, call->context, call->more, call->go,
+					      call->task, call->code);
 	return unweave_priv_call(call->object, call->context, call->more, call->go, call->task,
 				 call->code, call->late, unweave_priv_call_means(call));
 }

@@ -5,6 +5,9 @@
 #include "emit/quick.h"
 #include "unweave/callback.h"
 
+/* What a call means after which the thread goes straight on: see unweave_priv_call_means(). */
+#define MEANS_STRAIGHT(end) ((unsigned)(end) | 1u << 16)
+
 /* What is called, and as which callback. */
 struct call {
 	void *object, *context, *more;
@@ -121,42 +124,22 @@ static inline bool is_as_before(const struct links_run *run)
  */
 static inline __attribute__((always_inline)) int
 call_unrecorded(void *object, void *context, void *more, unweave_go go, uint64_t task,
-		const void *code, void (*push)(struct unweave_priv_nest *nest, uint64_t task))
+		const void *code, struct emit_thread *self,
+		void (*push)(struct unweave_priv_nest *nest, uint64_t task))
 {
 	struct links_run run;
 	int result;
 
-	run.self = emit_self();
+	run.self = self;
 	prepare(&run, task, code);
-	links_hang_out(&run, run.self->hot.nest);
-	push(run.self->hot.nest, task);
+	links_hang_out(&run, self->hot.nest);
+	push(self->hot.nest, task);
 	result = emit_first_anchor(object, context, more, go);
 	if (emit_unlikely(!is_as_before(&run)))
 		return end_unrecorded(&run, result);
 	__atomic_store_n(&run.self->hot.nest->tasks[0], 0, __ATOMIC_RELEASE);
 	links_take_in(&run, run.self->hot.nest);
 	return result;
-}
-
-static LINKS_DISPATCH __attribute__((noinline)) int call_lightly_inside(void *object, void *context,
-									void *more, unweave_go go,
-									uint64_t task,
-									const void *code)
-{
-	return call_unrecorded(object, context, more, go, task, code, unweave_priv_push_deep);
-}
-
-static inline void push_first(struct unweave_priv_nest *nest, uint64_t task)
-{
-	__atomic_store_n(&nest->tasks[0], task, __ATOMIC_RELEASE);
-}
-
-LINKS_DISPATCH int unweave_priv_call_lightly(void *object, void *context, void *more, unweave_go go,
-					     uint64_t task, const void *code)
-{
-	if (emit_unlikely(emit_self()->hot.nest->tasks[0] != 0))
-		return call_lightly_inside(object, context, more, go, task, code);
-	return call_unrecorded(object, context, more, go, task, code, push_first);
 }
 
 /* Begins a task for this call alone: of a standing one, or of what was armed as a light one. */
@@ -241,7 +224,8 @@ static LINKS_DISPATCH __attribute__((noinline)) int call_otherwise(void *object,
 	if (unweave_priv_inline(gate, &self->hot)) {
 		light = light_of(&call);
 		if (emit_likely(light))
-			return unweave_priv_call_lightly(object, context, more, go, light, code);
+			return call_unrecorded(object, context, more, go, light, code, self,
+					       unweave_priv_push);
 	}
 	/* A thread's first, or the first of a session: it is to be seen by samples as well. */
 	if (emit_unlikely(self->hot.gate != gate))
@@ -249,12 +233,38 @@ static LINKS_DISPATCH __attribute__((noinline)) int call_otherwise(void *object,
 	return call_seen(&call, late);
 }
 
-/* Ends a run that began as usual, in whatever way. Returns `result`. */
-static __attribute__((noinline)) int end_otherwise(struct links_run *run, int result)
+LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
+				     uint64_t task, const void *code, uint64_t late, unsigned means)
 {
-	struct call call = call_of(NULL, NULL, NULL, NULL, 0, NULL, run->wants);
+	return call_otherwise(object, context, more, go, task, code, late, means);
+}
 
-	end_run(&call, run->dispatch.task, !is_over(call.end, result));
+/* The usual calls. In each of them, the thread runs nothing else. */
+
+static inline void push_first(struct unweave_priv_nest *nest, uint64_t task)
+{
+	__atomic_store_n(&nest->tasks[0], task, __ATOMIC_RELEASE);
+}
+
+LINKS_DISPATCH int unweave_priv_call_lightly(void *object, void *context, void *more, unweave_go go,
+					     uint64_t task, const void *code)
+{
+	struct emit_thread *self = emit_self();
+
+	if (emit_unlikely(!unweave_priv_inline(unweave_priv_gate(), &self->hot) ||
+			  self->hot.nest->tasks[0]))
+		return call_otherwise(object, context, more, go, task, code, 0,
+				      MEANS_STRAIGHT(UNWEAVE_CALL_ENDS));
+	return call_unrecorded(object, context, more, go, task, code, self, push_first);
+}
+
+/* Ends a run that began as usual, in whatever way. Returns `result`. */
+static __attribute__((noinline)) int end_otherwise(struct links_run *run, enum unweave_call_end end,
+						   int result)
+{
+	struct call call = call_of(NULL, NULL, NULL, NULL, 0, NULL, MEANS_STRAIGHT(end));
+
+	end_run(&call, run->dispatch.task, !is_over(end, result));
 	/* In a child of fork() the thread has another place. */
 	run->self = emit_self();
 	links_end(run);
@@ -262,42 +272,51 @@ static __attribute__((noinline)) int end_otherwise(struct links_run *run, int re
 }
 
 /* Of a run that began as usual: false if it does not end as usual. */
-static inline bool end_as_usual(struct links_run *run, int result)
+static inline __attribute__((always_inline)) bool
+end_as_usual(struct links_run *run, enum unweave_call_end end, int result)
 {
 	struct emit_thread *self = emit_self();
-	unsigned means = run->wants;
 
-	if (emit_unlikely(!(means >> 16) ||
-			  !is_over((enum unweave_call_end)(means & 0xff), result) ||
-			  !quick_end_first(self, unweave_priv_gate(), run->dispatch.task,
-					   (enum unweave_status)(means >> 8 & 0xff))))
+	if (emit_unlikely(!is_over(end, result) ||
+			  !quick_end_first(self, unweave_priv_gate(), run->dispatch.task)))
 		return false;
 	links_take_in(run, self->hot.nest);
 	return true;
 }
 
-/*
- * The usual call is the only one of a task, on a thread that runs nothing else, and after it
- * the thread goes straight on. As above, nothing is kept in registers meanwhile.
- */
-LINKS_DISPATCH int unweave_priv_call(void *object, void *context, void *more, unweave_go go,
-				     uint64_t task, const void *code, uint64_t late, unsigned means)
+static inline __attribute__((always_inline)) int call_usually(void *object, void *context,
+							      void *more, unweave_go go,
+							      uint64_t task, const void *code,
+							      enum unweave_call_end end)
 {
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
 	struct links_run run;
 	int result;
 
-	if (emit_unlikely(!is_quick(self, gate) || late || unweave_priv_is_light(task) ||
-			  (means & 0xff) == UNWEAVE_CALL_FIRES))
-		return call_otherwise(object, context, more, go, task, code, late, means);
-	run.wants = means;
+	if (emit_unlikely(self->hot.gate != gate || unweave_priv_silent(gate)))
+		return call_otherwise(object, context, more, go, task, code, 0,
+				      MEANS_STRAIGHT(end));
 	prepare(&run, task, code);
 	links_hang_out(&run, self->hot.nest);
 	if (emit_unlikely(!quick_resume_first(self, gate, task))) {
 		links_take_in(&run, self->hot.nest);
-		return call_otherwise(object, context, more, go, task, code, late, means);
+		return call_otherwise(object, context, more, go, task, code, 0,
+				      MEANS_STRAIGHT(end));
 	}
 	result = emit_first_anchor(object, context, more, go);
-	return emit_likely(end_as_usual(&run, result)) ? result : end_otherwise(&run, result);
+	return emit_likely(end_as_usual(&run, end, result)) ? result
+							    : end_otherwise(&run, end, result);
+}
+
+LINKS_DISPATCH int unweave_priv_call_once(void *object, void *context, void *more, unweave_go go,
+					  uint64_t task, const void *code)
+{
+	return call_usually(object, context, more, go, task, code, UNWEAVE_CALL_ENDS);
+}
+
+LINKS_DISPATCH int unweave_priv_call_asking(void *object, void *context, void *more, unweave_go go,
+					    uint64_t task, const void *code)
+{
+	return call_usually(object, context, more, go, task, code, UNWEAVE_CALL_ASKS);
 }

@@ -140,17 +140,21 @@ static inline bool quick_resume(struct emit_thread *self, uint64_t gate, uint64_
 	return true;
 }
 
-/* The same on a thread that runs nothing, and has no run to settle. */
+/*
+ * The same on a thread that is up to date, if it runs nothing and has no run to settle. That is
+ * looked up last, since a signal handler may leave a run of its own at any time.
+ */
 static inline bool quick_resume_first(struct emit_thread *self, uint64_t gate, uint64_t task)
 {
-	struct arena_line *line;
+	struct arena_line *line = line_of(self);
 	uint64_t *at;
 
-	if (emit_unlikely(!is_quick(self, gate)))
-		return false;
-	line = line_of(self);
 	if (emit_unlikely(line->nest.tasks[0] || !begin(self, line, gate, 2, &at)))
 		return false;
+	if (emit_unlikely(self->quick != gate)) {
+		unweave_priv_exit(&self->hot, gate);
+		return false;
+	}
 	put_resume(self, line, at, 0, task);
 	unweave_priv_exit(&self->hot, gate);
 	return true;
@@ -213,21 +217,20 @@ static inline bool quick_end(struct emit_thread *self, uint64_t gate, uint64_t t
 	return true;
 }
 
-/* The same if it is the thread's only one, and leaves it no slots to be passed on. */
-static inline bool quick_end_first(struct emit_thread *self, uint64_t gate, uint64_t task,
-				   enum unweave_status status)
+/* The same, with success, of the thread's only run, if it leaves no slots to be passed on. */
+static inline bool quick_end_first(struct emit_thread *self, uint64_t gate, uint64_t task)
 {
 	struct arena_line *line;
 	uint64_t *at;
 
 	if (emit_unlikely(!is_quick(self, gate) || !table_knows(self, task) ||
-			  (unsigned)status > UNWEAVE_CANCELLED || self->frees >= TABLE_KEEP_MOST))
+			  self->frees >= TABLE_KEEP_MOST))
 		return false;
 	line = line_of(self);
 	if (emit_unlikely(line->nest.tasks[0] != task || line->nest.tasks[1] ||
 			  !begin(self, line, gate, 1, &at)))
 		return false;
-	emit_store(at, record_first_word(RECORD_END + (unsigned)status, 0));
+	emit_store(at, record_first_word(RECORD_END + UNWEAVE_OK, 0));
 	if (self->spare)
 		table_shelve(self);
 	table_end_spare(self, task);
