@@ -236,15 +236,20 @@ static bool is_long_enough(const struct outlet *outlet)
 	       encoder_bytes(outlet->encoder) > SHORT_BLOCK_BYTES;
 }
 
+uint64_t recorder_ns(const struct recorder *recorder, uint64_t ticks)
+{
+	uint64_t passed = ticks > recorder->start.ticks ? ticks - recorder->start.ticks : 0;
+
+	return recorder->start.raw +
+	       (uint64_t)((unsigned __int128)passed * NS_PER_S / recorder->ticks_per_s);
+}
+
 static void listen(struct recorder *recorder, struct outlet *outlet,
 		   const struct unweave_event *event)
 {
 	struct unweave_event told = *event;
-	uint64_t ticks =
-		event->time > recorder->start.ticks ? event->time - recorder->start.ticks : 0;
 
-	told.time = recorder->start.raw +
-		    (uint64_t)((unsigned __int128)ticks * NS_PER_S / recorder->ticks_per_s);
+	told.time = recorder_ns(recorder, event->time);
 	/* The rate gets better with time; no thread's clock may go back for that. */
 	if (told.time < outlet->last_ns)
 		told.time = outlet->last_ns;

@@ -70,6 +70,12 @@ uint64_t recorder_pause_ns(const struct recorder *recorder);
  */
 int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload);
 
+/*
+ * When ticks of the program's clock were, as its listener is told: ns of CLOCK_MONOTONIC_RAW, by
+ * a rate that is measured, so that the two may be some ms apart after a while.
+ */
+uint64_t recorder_ns(const struct recorder *recorder, uint64_t ticks);
+
 /* All frames of chains that were met so far; owned by the recorder. */
 const struct stacks *recorder_stacks(const struct recorder *recorder);
 

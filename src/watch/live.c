@@ -244,7 +244,10 @@ int live_refresh(struct watch *watch)
 	note_end(watch);
 	/* Nothing goes on in a program that has ended. */
 	if (!watch->totals.over || !before) {
-		watch->totals.now = watch->totals.last = now.raw;
+		/* On the clock of the events: how long something lasts is to the point. */
+		watch->totals.now =
+			watch->recorder ? recorder_ns(watch->recorder, now.ticks) : now.raw;
+		watch->totals.last = watch->totals.now;
 		watch->ticks = now.ticks;
 	}
 	watch->totals.interval = before ? watch_passed(before, watch->totals.now) : 0;
