@@ -162,7 +162,8 @@ static uint8_t role_of(const struct reader_site *site)
 {
 	if (!site)
 		return 0;
-	return (uint8_t)((site->flags & LIVE_ROLES) | (site->code ? LIVE_CALLBACK : 0));
+	return (uint8_t)((site->flags & LIVE_ROLES) |
+			 (reader_site_is_callback(site) ? LIVE_CALLBACK : 0));
 }
 
 /* Until the next one is added; NULL: no memory. */

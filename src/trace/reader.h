@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "trace/format.h"
 #include "trace/meta.h"
@@ -50,6 +51,12 @@ struct reader_site {
 	uint64_t code;    /* of callbacks: their address; 0: the site is not one of callbacks */
 	uint64_t place;   /* address that their arming returned to; 0: unknown */
 };
+
+/* A coroutine's site has its code, too, but nobody arms a coroutine. */
+static inline bool reader_site_is_callback(const struct reader_site *site)
+{
+	return site->code && !(site->kind && strcmp(site->kind, "coroutine") == 0);
+}
 
 /* One that says for a library what its callbacks do, and took hold, or was to. */
 struct reader_adapter {

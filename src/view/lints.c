@@ -198,7 +198,7 @@ int lints_created(struct lints *lints, const struct model_task *task)
 
 bool lints_is_callback(const struct reader_site *site)
 {
-	return site->code && !(site->kind && strcmp(site->kind, "coroutine") == 0);
+	return reader_site_is_callback(site);
 }
 
 /* A pool is there for what blocks; and where callbacks run outside of loops is one. */

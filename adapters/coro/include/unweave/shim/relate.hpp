@@ -25,7 +25,8 @@ namespace unweave::shim
 /* Larger objects are looked through up to here. */
 inline constexpr std::uint32_t most_bytes = 512;
 
-inline address word_at(const unsigned char *from) noexcept
+/* What is awaited may be shared with other threads, which change it: no matter. */
+__attribute__((no_sanitize("thread"))) inline address word_at(const unsigned char *from) noexcept
 {
 	address word;
 
@@ -58,8 +59,7 @@ inline relation relation_of(address word, const record &awaiter) noexcept
 }
 
 /* What `awaited`, which is alive and does not run anywhere else, has of its awaiter. */
-__attribute__((no_sanitize("thread"))) inline relation find_relation(const record &awaited,
-								     const record &awaiter) noexcept
+inline relation find_relation(const record &awaited, const record &awaiter) noexcept
 {
 	std::uint32_t &guess = awaited.of->continuation;
 	words all(object{awaited.promise(), awaited.of->promise_size});
