@@ -53,8 +53,11 @@ int meta_symbol_encode(struct buffer *to, uint64_t address, uint64_t start,
 		       const struct meta_symbol_frame *frames, uint32_t count)
 {
 	buffer_put_varint(to, address);
-	/* Never behind the address; 1 more than how far before it, so that 0 is "unknown". */
-	buffer_put_varint(to, start && start <= address ? address - start + 1 : 0);
+	/*
+	 * 1 more than how far before it, so that 0 is "unknown". What is seldom run of a function
+	 * may lie before it: modulo 2^64.
+	 */
+	buffer_put_varint(to, start ? address - start + 1 : 0);
 	buffer_put_varint(to, count);
 	for (uint32_t i = 0; i < count; i++) {
 		meta_text_encode(to, frames[i].function);
@@ -71,7 +74,7 @@ uint32_t meta_symbol_decode(struct wire *from, uint64_t *ret_address, uint64_t *
 
 	*ret_address = wire_varint(from);
 	back = wire_varint(from);
-	*ret_start = back && back - 1 <= *ret_address ? *ret_address - (back - 1) : 0;
+	*ret_start = back ? *ret_address - (back - 1) : 0;
 	count = wire_varint(from);
 	for (uint64_t i = 0; i < count && !from->bad; i++) {
 		struct meta_symbol_frame frame;

@@ -348,8 +348,29 @@ static void a_reader_gives_samples_modules_and_symbols(void)
 	fclose(fdopen(fd, "r"));
 }
 
+/* What is seldom run of a function may lie before it. */
+static void a_function_may_begin_behind_an_address_in_it(void)
+{
+	const struct meta_symbol_frame frame = {.function = {"work", 4}};
+	struct meta_symbol_frame frames[META_SYMBOL_FRAMES];
+	struct buffer buffer = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	uint64_t address, start;
+	struct wire wire;
+
+	CHECK_EQ(meta_symbol_encode(&buffer, 0x1000, 0x2000, &frame, 1), 0);
+	CHECK_EQ(meta_symbol_encode(&buffer, 0x1000, 0, &frame, 1), 0);
+	wire = (struct wire){.at = buffer.bytes, .end = buffer.bytes + buffer.length};
+	CHECK_EQ(meta_symbol_decode(&wire, &address, &start, frames), 1);
+	CHECK_EQ(address, 0x1000);
+	CHECK_EQ(start, 0x2000);
+	CHECK_EQ(meta_symbol_decode(&wire, &address, &start, frames), 1);
+	CHECK_EQ(start, 0);
+	buffer_fini(&buffer);
+}
+
 int main(void)
 {
+	RUN(a_function_may_begin_behind_an_address_in_it);
 	RUN(what_was_put_comes_back);
 	RUN(a_sample_with_too_many_frames_is_refused_and_the_next_taken);
 	RUN(damage_gives_fewer_samples_and_nothing_worse);
