@@ -29,58 +29,72 @@ static void sort(const struct iovec *remote, uint32_t count, uint8_t *ret_order)
 	}
 }
 
-/* Ranges that cover all pieces. Returns how many; 0: they would be too large. */
-static uint32_t cover(const struct iovec *remote, uint32_t count, const uint8_t *order,
-		      struct iovec *ret_ranges, size_t *ret_bytes)
+/* Some of the pieces, in the order of their addresses, and the ranges that cover them. */
+struct group {
+	const uint8_t *order; /* of the first */
+	uint32_t count;
+	struct iovec ranges[MEMORY_PIECES];
+	uint32_t range_count;
+	size_t bytes;
+};
+
+/* Adds a piece to the last range, or to a new one; false if it would be too much. */
+static bool add(struct group *group, const struct iovec *piece)
 {
-	uint32_t ranges = 0;
-	uintptr_t end = 0;
-	size_t bytes = 0;
+	struct iovec *last = &group->ranges[group->range_count ? group->range_count - 1 : 0];
+	uintptr_t start = (uintptr_t)piece->iov_base, until = start + piece->iov_len;
+	uintptr_t end = group->range_count ? (uintptr_t)last->iov_base + last->iov_len : 0;
+	bool near = group->range_count && start <= end + GAP_MOST;
+	size_t more = !near ? piece->iov_len : until > end ? until - end : 0;
 
-	for (uint32_t i = 0; i < count && bytes <= TOGETHER_BYTES; i++) {
-		const struct iovec *piece = &remote[order[i]];
-		uintptr_t start = (uintptr_t)piece->iov_base, until = start + piece->iov_len;
-
-		if (until < start)
-			return 0;
-		if (!ranges || start > end + GAP_MOST) {
-			ret_ranges[ranges++] = (struct iovec){piece->iov_base, 0};
-			end = start;
-		}
-		if (until > end) {
-			bytes += until - end;
-			ret_ranges[ranges - 1].iov_len += until - end;
-			end = until;
-		}
-	}
-	*ret_bytes = bytes;
-	return bytes <= TOGETHER_BYTES ? ranges : 0;
+	if (until < start || group->bytes + more > TOGETHER_BYTES)
+		return false;
+	if (near)
+		last->iov_len += more;
+	else
+		group->ranges[group->range_count++] = *piece;
+	group->bytes += more;
+	group->count++;
+	return true;
 }
 
-/* False if that saves nothing, or if something between the pieces could not be read. */
+static bool read_group(uint32_t pid, const struct group *group, const struct iovec *local,
+		       const struct iovec *remote)
+{
+	char block[TOGETHER_BYTES], *from = block;
+	const struct iovec all = {block, group->bytes}, *range = group->ranges;
+
+	if (process_vm_readv((pid_t)pid, &all, 1, range, group->range_count, 0) !=
+	    (ssize_t)group->bytes)
+		return false;
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct iovec *piece = &remote[group->order[i]];
+		uintptr_t start = (uintptr_t)piece->iov_base;
+
+		for (; start >= (uintptr_t)range->iov_base + range->iov_len; range++)
+			from += range->iov_len;
+		memcpy(local[group->order[i]].iov_base, from + (start - (uintptr_t)range->iov_base),
+		       piece->iov_len);
+	}
+	return true;
+}
+
+/* False if something of it, or between, could not be read. */
 static bool read_together(uint32_t pid, const struct iovec *local, const struct iovec *remote,
 			  uint32_t count)
 {
 	uint8_t order[MEMORY_PIECES];
-	struct iovec ranges[MEMORY_PIECES], all;
-	char block[TOGETHER_BYTES], *from = block;
-	uint32_t range_count, range = 0;
-	size_t bytes;
+	uint32_t done = 0;
 
 	sort(remote, count, order);
-	range_count = cover(remote, count, order, ranges, &bytes);
-	all = (struct iovec){block, bytes};
-	if (!range_count || range_count > count / 2 ||
-	    process_vm_readv((pid_t)pid, &all, 1, ranges, range_count, 0) != (ssize_t)bytes)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct iovec *piece = &remote[order[i]];
-		uintptr_t start = (uintptr_t)piece->iov_base;
+	while (done < count) {
+		struct group group = {.order = order + done};
 
-		while (start >= (uintptr_t)ranges[range].iov_base + ranges[range].iov_len)
-			from += ranges[range++].iov_len;
-		memcpy(local[order[i]].iov_base, from + (start - (uintptr_t)ranges[range].iov_base),
-		       piece->iov_len);
+		while (done + group.count < count && add(&group, &remote[group.order[group.count]]))
+			;
+		if (!group.count || !read_group(pid, &group, local, remote))
+			return false;
+		done += group.count;
 	}
 	return true;
 }
