@@ -155,7 +155,8 @@ static int report_decode(const char *path, uint32_t passes)
 static int report_tool(const struct bench *bench, const char *command, const char *path,
 		       uint64_t events)
 {
-	double seconds[TOOL_PASSES], mb = 0;
+	double seconds[TOOL_PASSES];
+	struct tool_cost cost = {0};
 	uint32_t passes = bench_amount(bench, TOOL_PASSES, 1);
 	const char *arguments[] = {command, path, NULL, NULL, NULL, NULL};
 	char row[32];
@@ -164,18 +165,18 @@ static int report_tool(const struct bench *bench, const char *command, const cha
 		memcpy(&arguments[2], (const char *const[]){"--wall", "-o", "-"},
 		       3 * sizeof(arguments[0]));
 	for (uint32_t i = 0; i < passes; i++) {
-		int r = tool_time(bench, arguments, &seconds[i], &mb);
+		int r = tool_time(bench, arguments, &cost);
 
 		if (r < 0)
 			return r;
-		seconds[i] *= 40e6 / (double)events;
+		seconds[i] = cost.seconds * 40e6 / (double)events;
 	}
 	stats_median(seconds, passes);
 	snprintf(row, sizeof(row), "%s.40M.s", command);
 	rows_set(row, seconds[0], stats_median(seconds, passes));
 	rows_note(row, "from start to end, of %.1f M events", (double)events / 1e6);
 	snprintf(row, sizeof(row), "%s.40M.mb", command);
-	rows_set(row, mb, mb);
+	rows_set(row, cost.mb, cost.mb);
 	return 0;
 }
 

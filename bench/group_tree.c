@@ -48,18 +48,20 @@ static int measure(const struct bench *bench, const char *pid, const char *optio
 {
 	const char *arguments[] = {"tree", pid, option, NULL};
 	uint32_t passes = bench_amount(bench, PASSES, 1);
-	double seconds[PASSES], mb = 0;
+	struct tool_cost cost = {0};
+	double seconds[PASSES];
 
 	for (uint32_t i = 0; i < passes; i++) {
-		int r = tool_time(bench, arguments, &seconds[i], &mb);
+		int r = tool_time(bench, arguments, &cost);
 
 		if (r < 0)
 			return r;
+		seconds[i] = cost.seconds;
 	}
 	/* Which sorts them. */
 	stats_median(seconds, passes);
 	rows_set(row, seconds[0], stats_median(seconds, passes));
-	rows_note(row, "from start to end, %.0f MB", mb);
+	rows_note(row, "from start to end; %.2f s of CPU time, %.0f MB", cost.cpu_seconds, cost.mb);
 	return 0;
 }
 

@@ -25,8 +25,12 @@ static void become_tool(const char *tool, const char *const *arguments)
 	_exit(127);
 }
 
-int tool_time(const struct bench *bench, const char *const *arguments, double *ret_seconds,
-	      double *ret_mb)
+static double seconds_of(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+int tool_time(const struct bench *bench, const char *const *arguments, struct tool_cost *ret)
 {
 	uint64_t start = clock_raw();
 	char tool[4200];
@@ -40,7 +44,10 @@ int tool_time(const struct bench *bench, const char *const *arguments, double *r
 		become_tool(tool, arguments);
 	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0)
 		return -errno;
-	*ret_seconds = (double)(clock_raw() - start) / 1e9;
-	*ret_mb = (double)usage.ru_maxrss / 1e3;
+	*ret = (struct tool_cost){
+		.seconds = (double)(clock_raw() - start) / 1e9,
+		.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+		.mb = (double)usage.ru_maxrss / 1e3,
+	};
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
 }

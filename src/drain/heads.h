@@ -16,17 +16,21 @@
 
 #define HEADS_BATCH 64u /* tasks whose memory is read together */
 #define HEADS_ENDS 512u /* frames of a chain that are kept, on each side */
+#define HEADS_WINDOW 256u
 
 /* A task of a batch, and how far its chain has been followed. */
 struct head_subject {
 	struct table_task task; /* to be filled in; the rest is heads_read()'s */
 	struct unweave_head head;
 	struct unweave_head again; /* the same, after the chain was read */
-	struct unweave_link link;  /* where it stands */
-	uint64_t at;               /* address of the next link; 0: the chain has ended */
-	uint64_t mark;             /* a link that it has been at: there a ring closes */
-	uint32_t count;            /* frames */
-	bool known;                /* nothing has failed so far */
+	/* The link that was read last, and what lies behind it. */
+	char window[HEADS_WINDOW];
+	uint64_t window_at;
+	uint32_t window_bytes;
+	uint64_t at;    /* address of the next link; 0: the chain has ended */
+	uint64_t mark;  /* a link that it has been at: there a ring closes */
+	uint32_t count; /* frames */
+	bool known;     /* nothing has failed so far */
 	/* Innermost first; after the first half, those seen last take turns in the second. */
 	struct {
 		uint64_t address;
