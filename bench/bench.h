@@ -30,6 +30,7 @@ int group_adapters(struct bench *bench);
 int group_top(struct bench *bench);
 int group_tree(struct bench *bench);
 int group_coro(struct bench *bench);
+int group_asio(struct bench *bench);
 
 enum bench_cpu { BENCH_CPU_WORKER, BENCH_CPU_DRAIN };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a C++ coroutine's resume and its next wait take more if its library includes
- * unweave/coro.hpp: coro.mixin.*. Nobody drains, as in group_tight.c.
+ * unweave/coro.hpp, coro.mixin.*, and if it knows nothing but is built with the shim
+ * <coroutine>, coro.shim.*. Nobody drains, as in group_tight.c.
  */
 #include <errno.h>
 
@@ -14,12 +15,24 @@
 #define BLOCK 40u
 #define BLOCKS 16u
 
-enum { PLAIN, OFF, SAMPLES, TASKS, FULL, VARIANTS };
+#define PLAIN 0u
 
-static const enum level levels[VARIANTS] = {
-	[PLAIN] = LEVEL_OFF,   [OFF] = LEVEL_OFF,   [SAMPLES] = LEVEL_SAMPLES,
-	[TASKS] = LEVEL_TASKS, [FULL] = LEVEL_FULL,
+static const struct {
+	const char *row;
+	void (*resume)(uint32_t number);
+	enum level level;
+} variants[] = {
+	[PLAIN] = {NULL, coro_resume_plain, LEVEL_OFF},
+	{"coro.mixin.off.ns", coro_resume_told, LEVEL_OFF},
+	{"coro.mixin.samples.ns", coro_resume_told, LEVEL_SAMPLES},
+	{"coro.mixin.tasks.ns", coro_resume_told, LEVEL_TASKS},
+	{"coro.mixin.full.ns", coro_resume_told, LEVEL_FULL},
+	{"coro.shim.off.ns", coro_resume_unaware, LEVEL_OFF},
+	{"coro.shim.samples.ns", coro_resume_unaware, LEVEL_SAMPLES},
+	{"coro.shim.tasks.ns", coro_resume_unaware, LEVEL_TASKS},
+	{"coro.shim.full.ns", coro_resume_unaware, LEVEL_FULL},
 };
+#define VARIANTS (sizeof(variants) / sizeof(variants[0]))
 
 static void resume_many(void (*resume)(uint32_t number), struct rng rng)
 {
@@ -32,12 +45,12 @@ static void resume_many(void (*resume)(uint32_t number), struct rng rng)
 
 static double measure(void *context, uint32_t variant, uint32_t repetition)
 {
-	void (*resume)(uint32_t) = variant == PLAIN ? coro_resume_plain : coro_resume_told;
+	void (*resume)(uint32_t) = variants[variant].resume;
 	const struct rng *rng = context;
 	uint64_t start;
 
 	(void)repetition;
-	level_set(levels[variant]);
+	level_set(variants[variant].level);
 	resume_many(resume, *rng);
 	start = clock_raw();
 	resume_many(resume, *rng);
@@ -59,6 +72,7 @@ int group_coro(struct bench *bench)
 	int r;
 
 	coro_make();
+	coro_make_unaware();
 	if (!emit_process.control) {
 		bench_complain("%s", unweave_status());
 		return -ENOTSUP;
@@ -68,10 +82,8 @@ int group_coro(struct bench *bench)
 			 &bench->rng);
 	if (r < 0)
 		return r;
-	set_over_plain("coro.mixin.off.ns", &samples, OFF);
-	set_over_plain("coro.mixin.samples.ns", &samples, SAMPLES);
-	set_over_plain("coro.mixin.tasks.ns", &samples, TASKS);
-	set_over_plain("coro.mixin.full.ns", &samples, FULL);
+	for (uint32_t i = PLAIN + 1; i < VARIANTS; i++)
+		set_over_plain(variants[i].row, &samples, i);
 	samples_fini(&samples);
 	level_set(LEVEL_OFF);
 	return 0;

@@ -29,6 +29,7 @@ static const struct {
 	{"adapters", group_adapters, {"uv.", "ev.", "glib."}},
 	{"top", group_top, {"top."}},
 	{"tree", group_tree, {"tree."}},
+	{"Asio", group_asio, {"asio."}},
 #ifdef BENCH_CORO
 	{"coroutines", group_coro, {"coro."}},
 #endif
