@@ -44,8 +44,8 @@ lists_what_is_there()
 	begin "$hung" deadlock t.unw
 	listed && listed --json && mv shown objects && listed
 	end
-	grep -Eq "^ +$first +[a-z]+ +1,234 +1 +- +- +- +$hung many 1234$" shown &&
-		grep -Eq "^ +$pid +[a-z]+ +3 +1 +full +$pid +- +$hung deadlock t.unw$" shown &&
+	grep -Eq "^ +$first +[^ ]+ +1,234 +1 +- +- +- +$hung many 1234$" shown &&
+		grep -Eq "^ +$pid +[^ ]+ +3 +1 +full +$pid +- +$hung deadlock t.unw$" shown &&
 		sed 1d shown | sort -nc && first=$first python3 - <<-'END'
 			import json, os
 			found = {p['pid']: p for p in map(json.loads, open('objects'))}
