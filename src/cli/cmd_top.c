@@ -244,12 +244,16 @@ static int take_operand(const struct options *options, struct wanted *wanted, st
 	return 0;
 }
 
-static int finish(const struct wanted *wanted, int r, const struct diag *diag)
+static int finish(const struct wanted *wanted, int r, struct diag *diag)
 {
 	if (r > 0) {
 		signal(r, SIG_DFL);
 		raise(r);
 	}
+	if (r == -ENOMEM)
+		diag_set(diag, r, "out of memory");
+	else if (r < 0 && !diag->text[0])
+		diag_set(diag, r, "it can no longer be watched: %s", strerror(-r));
 	/* A reader who went away is no reason for words. */
 	if (r < 0 && r != -EPIPE)
 		say_diag(wanted->path, diag);
@@ -259,7 +263,7 @@ static int finish(const struct wanted *wanted, int r, const struct diag *diag)
 static int run(struct options *options)
 {
 	struct wanted wanted = {.tui = {.delay = 1000000000, .times = 1, .rows = ROWS}};
-	struct diag diag = {.text = "out of memory"};
+	struct diag diag = {0};
 	int option, r;
 
 	lint_limits_init(&wanted.limits);

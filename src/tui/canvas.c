@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <wchar.h>
 
 #include "tui/glyph.h"
 #include "view/utf8.h"

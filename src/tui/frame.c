@@ -74,7 +74,6 @@ static void rates_line(struct top *top, int y)
 static int doubts(struct top *top, int y)
 {
 	const struct watch_totals *totals = watch_totals(top->watch);
-	const char *note = watch_note(top->watch);
 	int rows = 0;
 
 	if (totals->over && totals->source != WATCH_TRACE)
@@ -93,9 +92,8 @@ static int doubts(struct top *top, int y)
 			     "! %s warning%s: see --view warnings",
 			     figure_count(watch_lint_count(top->lint)).text,
 			     watch_lint_count(top->lint) == 1 ? "" : "s");
-	if (note[0])
-		canvas_text(&top->canvas, y + rows++, 0, top->canvas.width, STYLE_FAINT, note);
-	return rows;
+	return rows + canvas_wrap(&top->canvas, y + rows, 0, top->canvas.width, STYLE_FAINT,
+				  watch_note(top->watch));
 }
 
 int frame_head(struct top *top, int y)
@@ -126,7 +124,7 @@ static void narrowed(const struct top *top, char *to, size_t room)
 			 top->filter);
 }
 
-int frame_tabs(struct top *top, int y)
+static int draw_tabs(struct top *top, int y)
 {
 	char text[2 * WATCH_TEXT];
 	int x = 0;
@@ -151,14 +149,14 @@ int frame_tabs(struct top *top, int y)
 	return 1;
 }
 
-int frame_slider(struct top *top, int y)
+static int draw_slider(struct top *top, int y)
 {
 	const struct watch_totals *totals = watch_totals(top->watch);
 	uint64_t length = totals->last - totals->first, at = totals->now - totals->first;
 	int width = top->canvas.width - SLIDER_TEXT;
 
 	top->slider_y = -1;
-	if (totals->source != WATCH_TRACE)
+	if (!top_is_trace(top))
 		return 0;
 	top->slider_y = y;
 	top->slider = (struct place){.x = SLIDER_TEXT, .width = width > 1 ? width : 1};
@@ -178,10 +176,8 @@ uint64_t frame_slider_time(const struct top *top, int x)
 	return totals->first + (uint64_t)(share * (double)(totals->last - totals->first));
 }
 
-void frame_foot(struct top *top, int y)
+static void draw_foot(struct top *top, int y)
 {
-	bool trace = watch_totals(top->watch)->source == WATCH_TRACE;
-
 	if (top->typing)
 		canvas_print(&top->canvas, y, 0, STYLE_STRONG, "filter: %s", top->filter);
 	else if (top->message[0])
@@ -189,7 +185,7 @@ void frame_foot(struct top *top, int y)
 	else
 		canvas_print(&top->canvas, y, 0, STYLE_FAINT, "q quit  ? help  %s%s  %s",
 			     view_get(top->view)->columns ? "/ filter  ← → r sort  " : "",
-			     trace ? "Space play  , . time" : "Space pause",
+			     top_is_trace(top) ? "Space play  , . time" : "Space pause",
 			     view_get(top->view)->keys);
 }
 
@@ -219,12 +215,12 @@ int frame_draw(struct top *top)
 	int rows = top->canvas.height, y, bottom, r;
 
 	canvas_clear(&top->canvas);
-	bottom = rows - 1 - frame_slider(top, rows - 2);
+	bottom = rows - 1 - draw_slider(top, rows - 2);
 	y = frame_head(top, 0);
-	y += frame_tabs(top, y);
+	y += draw_tabs(top, y);
 	r = draw_body(top, y, bottom > y ? bottom - y : 0);
 	canvas_clip(&top->canvas, 0, rows);
-	frame_foot(top, rows - 1);
+	draw_foot(top, rows - 1);
 	if (top->help)
 		help_draw(&top->canvas);
 	return r;

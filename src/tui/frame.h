@@ -5,13 +5,8 @@
 
 #include "tui/top.h"
 
-/* Each draws from line `y` on, and returns how many lines it took. */
+/* What is known of all of it, from line `y` on; returns how many lines that took. */
 int frame_head(struct top *top, int y);
-int frame_tabs(struct top *top, int y);
-int frame_slider(struct top *top, int y);
-void frame_foot(struct top *top, int y);
-/* Over all. */
-void frame_help(struct top *top);
 
 /* The moment of a trace under a column of the slider. */
 uint64_t frame_slider_time(const struct top *top, int x);

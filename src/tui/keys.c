@@ -13,11 +13,6 @@ static struct list *list_of(struct top *top)
 	return &top->lists[top->view];
 }
 
-static bool is_trace(const struct top *top)
-{
-	return watch_totals(top->watch)->source == WATCH_TRACE;
-}
-
 /* The last character goes, all of its bytes. */
 static void erase(char *text)
 {
@@ -138,12 +133,12 @@ static int seek_by(struct top *top, int per_cent)
 
 	if (per_cent < 0)
 		to = totals->now - totals->first > step ? totals->now - step : totals->first;
-	return is_trace(top) ? top_seek(top, to) : 0;
+	return top_is_trace(top) ? top_seek(top, to) : 0;
 }
 
-static void pause(struct top *top)
+static void pause_or_play(struct top *top)
 {
-	if (is_trace(top))
+	if (top_is_trace(top))
 		top->playing = !top->playing;
 	else
 		top->paused = !top->paused;
@@ -161,7 +156,7 @@ static int command(struct top *top, uint32_t key)
 		top->typing = true;
 		break;
 	case ' ':
-		pause(top);
+		pause_or_play(top);
 		break;
 	case 'b':
 		group(top);
@@ -278,8 +273,11 @@ int keys_take(struct top *top, const struct term_event *event)
 		top->help = false;
 		return 0;
 	}
-	if (event->kind == TERM_CLICK)
-		return click(top, event->y, event->x);
+	if (event->kind == TERM_CLICK) {
+		int r = click(top, event->y, event->x);
+
+		return r == 0 && event->twice ? click(top, event->y, event->x) : r;
+	}
 	if (top->typing) {
 		type(top, event->key);
 		return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plain text, for scripts and for those without a terminal. */
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "tui/ends.h"
@@ -43,7 +42,7 @@ static int advance(struct top *top)
 }
 
 /* Draws a list on as many lines as it needs; returns the line after the last. */
-static int draw_table(struct top *top, const struct view *view, int y)
+static int draw_list(struct top *top, const struct view *view, int y)
 {
 	struct list *list = &top->lists[top->view];
 	int r;
@@ -87,7 +86,7 @@ static int print(struct top *top, FILE *to)
 		return r;
 	y = frame_head(top, 0) + 1;
 	if (view->columns) {
-		y = draw_table(top, view, y);
+		y = draw_list(top, view, y);
 	} else {
 		view->draw(top, y, PAGE_ROWS);
 		y += PAGE_ROWS + top->overhang;
@@ -100,7 +99,7 @@ static int print(struct top *top, FILE *to)
 
 static int print_all(struct top *top, FILE *to)
 {
-	bool trace = watch_totals(top->watch)->source == WATCH_TRACE;
+	bool trace = top_is_trace(top);
 	/* Figures per second need two pictures. */
 	int r = trace ? watch_lint_refresh(top->lint) : top_refresh(top);
 

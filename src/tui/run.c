@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The screen's life: take what the program said, draw, wait for the user, and again. */
 #include <errno.h>
-#include <string.h>
 
 #include "tui/frame.h"
 #include "tui/keys.h"
 #include "tui/term.h"
 #include "tui/top.h"
-#include "util/cleanup.h"
 
 /* When something is to be done next; ns of term_now(). */
 struct due {
 	uint64_t pass;
 	uint64_t picture;
 };
-
-static bool is_trace(const struct top *top)
-{
-	return watch_totals(top->watch)->source == WATCH_TRACE;
-}
 
 /* Time goes on in a trace that is played. */
 static int play(struct top *top, const struct due *due, uint64_t now)
@@ -47,7 +40,7 @@ static int work(struct top *top, struct due *due)
 	}
 	if (r < 0 || now < due->picture)
 		return r;
-	if (is_trace(top))
+	if (top_is_trace(top))
 		r = play(top, due, now);
 	else if (!top->paused)
 		r = top_refresh(top);

@@ -19,6 +19,9 @@
 #define WIDEST 1000 /* columns, and lines, that are drawn: sizes come from outside */
 #define EMPTY_READS 16
 
+/* What comes at once, pressed and released, or more than that, curses makes one event of. */
+#define CLICKS (BUTTON1_PRESSED | BUTTON1_CLICKED)
+
 /* Besides those that end us. */
 enum { SIGNALS = 3 };
 static const int signals[SIGNALS] = {SIGTSTP, SIGCONT, SIGWINCH};
@@ -144,7 +147,7 @@ int term_open(struct diag *diag)
 	keypad(stdscr, true);
 	nodelay(stdscr, true);
 	mouseinterval(0);
-	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mousemask(CLICKS | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	choose_looks();
 	return 0;
 }
@@ -325,8 +328,11 @@ static struct term_event mouse(void)
 		event.key = TERM_UP;
 	else if (said.bstate & BUTTON5_PRESSED)
 		event.key = TERM_DOWN;
-	else if (said.bstate & BUTTON1_PRESSED)
-		event = (struct term_event){.kind = TERM_CLICK, .y = said.y, .x = said.x};
+	else if (said.bstate & (CLICKS | BUTTON1_DOUBLE_CLICKED))
+		event = (struct term_event){.kind = TERM_CLICK,
+					    .y = said.y,
+					    .x = said.x,
+					    .twice = said.bstate & BUTTON1_DOUBLE_CLICKED};
 	return event;
 }
 

@@ -46,6 +46,7 @@ struct term_event {
 	enum term_kind kind;
 	uint32_t key; /* enum term_key, or a code point */
 	int y, x;
+	bool twice; /* a click, and one more */
 	int signal;
 };
 

@@ -91,16 +91,21 @@ int top_refresh(struct top *top)
 	return r < 0 ? r : watch_lint_refresh(top->lint);
 }
 
+/* What fails for another reason than memory is no reason to end. */
+static int forgive(struct top *top, int error, const char *why)
+{
+	if (error >= 0 || error == -ENOMEM)
+		return error;
+	snprintf(top->message, sizeof(top->message), "%s", why);
+	return 0;
+}
+
 int top_seek(struct top *top, uint64_t time)
 {
 	struct diag diag = {0};
 	int r = watch_seek(top->watch, time, &diag);
 
-	if (r < 0 && r != -ENOMEM) {
-		snprintf(top->message, sizeof(top->message), "%s", diag.text);
-		return 0;
-	}
-	return r < 0 ? r : watch_lint_refresh(top->lint);
+	return r < 0 ? forgive(top, r, diag.text) : watch_lint_refresh(top->lint);
 }
 
 void top_go(struct top *top, enum view_id view)
@@ -118,7 +123,7 @@ int top_open_task(struct top *top, uint64_t task)
 
 	if (r == 0)
 		top_go(top, VIEW_TASK);
-	return r;
+	return forgive(top, r, "the trace can no longer be read");
 }
 
 /* Other rows: those of before mean nothing there. */
@@ -143,6 +148,11 @@ void top_open_children(struct top *top, uint64_t parent)
 	top->query = (struct watch_query){.of_parent = true, .parent = parent};
 	start_over(top);
 	top_go(top, VIEW_TASKS);
+}
+
+bool top_is_trace(const struct top *top)
+{
+	return watch_totals(top->watch)->source == WATCH_TRACE;
 }
 
 uint64_t top_rate(const struct top *top, uint64_t count)

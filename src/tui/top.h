@@ -89,11 +89,13 @@ int top_seek(struct top *top, uint64_t time);
 
 /* Goes to another view; `top->back` says from where. */
 void top_go(struct top *top, enum view_id view);
-/* Goes to a task. -ENOMEM. */
+/* Goes to a task. -ENOMEM; what cannot be read is said on the screen. */
 int top_open_task(struct top *top, uint64_t task);
 /* Goes to the tasks of a site, or of a parent. */
 void top_open_site(struct top *top, uint32_t site);
 void top_open_children(struct top *top, uint64_t parent);
+
+bool top_is_trace(const struct top *top);
 
 /* A figure per second, of one for the last interval. */
 uint64_t top_rate(const struct top *top, uint64_t count);

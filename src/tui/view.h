@@ -19,7 +19,7 @@ struct view {
 	const char *keys;             /* for the last line, what it has besides those of all */
 	const struct column *columns; /* NULL: it is no list */
 	int column_count;
-	int sort; /* column, at first; */
+	int sort; /* column, at first */
 	bool ascending;
 	/*
 	 * Fills in `list->items` with what is on `rows` lines, and all else of it; -ENOMEM.

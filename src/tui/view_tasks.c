@@ -8,7 +8,6 @@
 #include "tui/list.h"
 #include "tui/view.h"
 #include "tui/warning.h"
-#include "util/grow.h"
 
 enum {
 	TASK,
@@ -31,7 +30,7 @@ enum {
 #define BY(column) (WATCH_BY_##column + 1)
 
 static const struct column columns[COLUMN_COUNT] = {
-	[TASK] = {"task", 12, 20, 2, true, BY(ID)},
+	[TASK] = {"task", 12, 20, 2, true, BY(TASKS)},
 	[STATE] = {"state", 8, 11, 1, false, BY(STATE)},
 	[NAME] = {"name", 14, 40, 1, false, BY(NAME)},
 	[SITE] = {"site", 18, 60, 5, false, BY(SITE)},
