@@ -199,6 +199,8 @@ static void show_sum(const struct page *page)
 	if (tree->shown < tree->row_count)
 		fprintf(page->to, "... %s tasks more\n",
 			say_count(tree->row_count - tree->shown).text);
+	if (tree->row_count < snapshot->count)
+		fprintf(page->to, "%s of ", say_count(tree->row_count).text);
 	fprintf(page->to, "%s task%s %s in process %u, on %u thread%s\n",
 		say_count(snapshot->count).text, snapshot->count == 1 ? "" : "s",
 		snapshot->ended        ? "lived"
