@@ -118,21 +118,44 @@ int lints_add(struct lints *lints, enum lint_kind kind, uint32_t site, uint32_t 
 	return 0;
 }
 
-int lints_renew(struct lints *lints, enum lint_kind kind, uint64_t since)
+/* Where each is now. */
+static int index_all(struct lints *lints)
 {
-	uint32_t kept = 0;
 	int r = 0;
 
 	map_clear(&lints->index);
-	for (uint32_t i = 0; i < lints->count && r == 0; i++) {
-		if (lints->at[i].kind != kind || lints->at[i].last < since)
-			continue;
-		lints->at[kept] = lints->at[i];
-		r = map_put(&lints->index, lints->at[kept].key, kept);
-		kept++;
-	}
-	lints->count = kept;
+	for (uint32_t i = 0; i < lints->count && r == 0; i++)
+		r = map_put(&lints->index, lints->at[i].key, i);
 	return r;
+}
+
+int lints_renew(struct lints *lints, enum lint_kind kind, uint64_t since)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < lints->count; i++)
+		if (lints->at[i].kind == kind && lints->at[i].last >= since)
+			lints->at[kept++] = lints->at[i];
+	lints->count = kept;
+	return index_all(lints);
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct lint_warning *one = a, *two = b;
+
+	if (one->kind != two->kind)
+		return one->kind < two->kind ? -1 : 1;
+	if (one->worst != two->worst)
+		return one->worst < two->worst ? 1 : -1;
+	return one->site < two->site ? -1 : one->site > two->site;
+}
+
+int lints_order(struct lints *lints)
+{
+	if (lints->count)
+		qsort(lints->at, lints->count, sizeof(*lints->at), by_kind);
+	return index_all(lints);
 }
 
 void lints_name_task(struct lint_warning *warning, uint64_t task)

@@ -106,8 +106,8 @@ int lints_judge_sites(struct lints *lints, uint64_t now, bool certain);
  */
 int lints_renew(struct lints *lints, enum lint_kind kind, uint64_t since);
 
-/* Puts them in order: the worst kind first, and of one kind the worst. */
-void lints_order(struct lints *lints);
+/* Puts them in order: the worst kind first, and of one kind the worst. -ENOMEM. */
+int lints_order(struct lints *lints);
 
 /*
  * All has been told; `certain`: nothing was lost. Judges what still goes on, and puts the warnings

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The warnings that only all that was told can say: of sites, and of what still goes on. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "view/lints_parts.h"
@@ -198,23 +197,6 @@ static int judge_waiting(struct lints *lints, const struct lints_wait *waiting, 
 	return r;
 }
 
-static int by_kind(const void *a, const void *b)
-{
-	const struct lint_warning *one = a, *two = b;
-
-	if (one->kind != two->kind)
-		return one->kind < two->kind ? -1 : 1;
-	if (one->worst != two->worst)
-		return one->worst < two->worst ? 1 : -1;
-	return one->site < two->site ? -1 : one->site > two->site;
-}
-
-void lints_order(struct lints *lints)
-{
-	if (lints->count)
-		qsort(lints->at, lints->count, sizeof(*lints->at), by_kind);
-}
-
 int lints_finish(struct lints *lints, bool certain)
 {
 	uint64_t end = lints->end > lints->now ? lints->end : lints->now;
@@ -228,8 +210,7 @@ int lints_finish(struct lints *lints, bool certain)
 	for (uint32_t i = 0; lints->waits && certain && i < lints->waits->count && r == 0; i++)
 		if (lints->waiting[i].waits && !lints->waiting[i].in_circle)
 			r = judge_waiting(lints, &lints->waiting[i], end);
-	lints_order(lints);
-	return r;
+	return r < 0 ? r : lints_order(lints);
 }
 
 static int locate(struct lints *lints, struct lint_warning *warning, const struct tree *tree)

@@ -406,10 +406,10 @@ static int judge(struct watch_lint *lint)
 		r = watch_cycles(lint->watch, on_circle, lint);
 	if (r == 0)
 		r = judge_tasks(lint);
-	if (r < 0)
-		return r;
-	lints_order(lints);
-	r = name_warnings(lint);
+	if (r == 0)
+		r = lints_order(lints);
+	if (r == 0)
+		r = name_warnings(lint);
 	if (r == 0)
 		r = lint_find_places(lint);
 	return r < 0 ? r : lint_tell_all(lint, lint->tree);

@@ -369,6 +369,46 @@ static void runs_that_tell_something_are_not_empty(void)
 	close_trace();
 }
 
+static void note_worst(struct lints *lints, const struct reader_site *site, uint64_t worst)
+{
+	struct lints_subject subject = {.site = site, .task = site->id, .label = site->name};
+	struct lint_warning *told;
+
+	maker_must(lints_note(lints, LINT_RUN, &subject, worst, &told));
+}
+
+static void what_is_put_in_order_can_go_on(void)
+{
+	struct reader_site first = {.id = 1, .name = "one"}, second = {.id = 2, .name = "two"};
+	struct lint_limits limits;
+	struct lints lints;
+
+	lint_limits_init(&limits);
+	maker_must(lints_init(&lints, &limits, NULL, NULL));
+	note_worst(&lints, &first, 1);
+	note_worst(&lints, &second, 2);
+	maker_must(lints_order(&lints));
+	CHECK_EQ(lints.at[0].site, 2);
+	note_worst(&lints, &first, 3);
+	maker_must(lints_order(&lints));
+	CHECK_EQ(lints.count, 2);
+	CHECK_EQ(lints.at[0].site, 1);
+	CHECK_EQ(lints.at[0].count, 2);
+	CHECK_STR_EQ(lints.at[0].label, "one");
+	CHECK_EQ(lints.at[1].count, 1);
+	/* What was not seen since then is forgotten, and so is what is to be judged anew. */
+	lints.now = 9;
+	note_worst(&lints, &second, 1);
+	maker_must(lints_renew(&lints, LINT_RUN, 5));
+	CHECK_EQ(lints.count, 1);
+	note_worst(&lints, &second, 1);
+	CHECK_EQ(lints.count, 1);
+	CHECK_EQ(lints.at[0].count, 3);
+	maker_must(lints_renew(&lints, LINT_LEAK, 0));
+	CHECK_EQ(lints.count, 0);
+	lints_fini(&lints);
+}
+
 int main(void)
 {
 	RUN(a_circle_is_told_once_in_the_order_in_which_they_wait);
@@ -382,5 +422,6 @@ int main(void)
 	RUN(a_run_goes_on_after_the_last_event);
 	RUN(a_run_is_not_charged_with_waiting_for_work_nor_with_runs_inside);
 	RUN(runs_that_tell_something_are_not_empty);
+	RUN(what_is_put_in_order_can_go_on);
 	return check_done();
 }
