@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 		void (*run)();
 	} const files[] = {
 		{"lazy", lazy_cases},     {"eager", eager_cases}, {"odd", odd_cases},
-		{"shared", shared_cases}, {"pool", pool_cases},
+		{"shared", shared_cases}, {"pool", pool_cases},   {"random", random_cases},
 	};
 
 	for (const auto &file : files)

@@ -186,5 +186,6 @@ void eager_cases();
 void odd_cases();
 void shared_cases();
 void pool_cases();
+void random_cases();
 
 #endif // ORACLE_HPP
