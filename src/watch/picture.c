@@ -148,7 +148,7 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 	uint64_t passed;
 
 	model_present(watch->model, task, &present);
-	passed = watch_passed(present.since, watch->totals.now);
+	passed = present.since ? watch_passed(present.since, watch->totals.now) : 0;
 	*ret = (struct watch_task){
 		.id = task->id,
 		.parent = task->parent,
@@ -186,13 +186,13 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 	}
 }
 
-/* The table knows who lives. */
+/* The table knows who lives, as long as the program does. */
 static bool has_ended(const struct watch *watch, uint64_t id)
 {
 	const struct table *table = watch->attachment ? &watch->attachment->table : NULL;
 	uint32_t index = table_index(id);
 
-	return table && index && index < table_ready(table) &&
+	return table && !watch->totals.over && index && index < table_ready(table) &&
 	       atomic_load_explicit(&table->tasks[index].id, memory_order_relaxed) != id;
 }
 

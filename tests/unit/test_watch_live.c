@@ -524,6 +524,9 @@ static void an_arena_that_is_cut_ends_it(void)
 	CHECK(becomes_over());
 	CHECK_STR_EQ(watch_note(watch),
 		     "the program has cut its arena: what it does now is not known");
+	/* What was known before still is. */
+	refresh();
+	CHECK_EQ(watch_totals(watch)->alive, 1);
 	end_watch();
 	end_child();
 }
