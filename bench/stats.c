@@ -76,15 +76,41 @@ double stats_median(double *values, uint32_t count)
 	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : 0;
 }
 
-double samples_best(const struct samples *samples, uint32_t variant)
+static double best_of(const double *row, uint32_t from, uint32_t to)
 {
-	const double *row = row_of(samples, variant);
-	double best = row[0];
+	double best = row[from];
 
-	for (uint32_t i = 1; i < samples->repetitions; i++)
+	for (uint32_t i = from + 1; i < to; i++)
 		if (row[i] < best)
 			best = row[i];
 	return best;
+}
+
+double samples_best(const struct samples *samples, uint32_t variant)
+{
+	return best_of(row_of(samples, variant), 0, samples->repetitions);
+}
+
+double samples_usual_difference(const struct samples *samples, uint32_t variant, uint32_t other,
+				uint32_t together)
+{
+	uint32_t groups = (samples->repetitions + together - 1) / together;
+	double *values = calloc(groups, sizeof(*values));
+	double usual;
+
+	if (!values)
+		return 0;
+	for (uint32_t i = 0; i < groups; i++) {
+		uint32_t from = i * together, to = from + together;
+
+		if (to > samples->repetitions)
+			to = samples->repetitions;
+		values[i] = best_of(row_of(samples, variant), from, to) -
+			    best_of(row_of(samples, other), from, to);
+	}
+	usual = stats_median(values, groups);
+	free(values);
+	return usual;
 }
 
 /* `variant` less `other` (NULL: less nothing), sorted; to be freed. */

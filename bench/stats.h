@@ -42,6 +42,10 @@ void samples_fini(struct samples *samples);
 
 double samples_best(const struct samples *samples, uint32_t variant);
 double samples_median(const struct samples *samples, uint32_t variant);
+/* The best of `variant` less that of `other`, of each `together` repetitions; of these the median.
+ */
+double samples_usual_difference(const struct samples *samples, uint32_t variant, uint32_t other,
+				uint32_t together);
 
 /* The median, over the repetitions, of `variant` - `other`; and half the distance of its quartiles.
  */
