@@ -32,6 +32,7 @@ static struct {
 
 static pid_t child;
 static struct attachment attachment;
+static char arena_path[sizeof(attachment.path)];
 static struct watch *watch;
 static struct diag diag;
 
@@ -66,10 +67,12 @@ static void step(bool wait)
 		poll(NULL, 0, 1);
 }
 
+/* And its arena, which outlives it. */
 static void end_child(void)
 {
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	unlink(arena_path);
 	munmap(common, sizeof(*common));
 }
 
@@ -81,6 +84,7 @@ static void find_child(void)
 		printf("Bail out! %s\n", diag.text);
 		exit(1);
 	}
+	memcpy(arena_path, attachment.path, sizeof(arena_path));
 	guard_begin(&attachment);
 }
 
@@ -493,6 +497,7 @@ static void a_program_that_ends_is_over(void)
 	CHECK_STR_EQ(watch_detail(watch)->no_frames, "the program has ended");
 	CHECK_EQ(watch_pass(watch), 0);
 	end_watch();
+	unlink(arena_path);
 	munmap(common, sizeof(*common));
 }
 
