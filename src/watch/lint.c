@@ -162,26 +162,43 @@ static const struct watch_thread *thread_of(const struct watch *watch, uint32_t 
 	return NULL;
 }
 
-/* A run that goes on; those around it on its thread are kept by it, and not to blame. */
-static int judge_running(struct watch_lint *lint, const struct watch_task *task, uint32_t *bits)
+/*
+ * For how long a run goes on that may be to blame; 0: it is not, or nobody knows. Those around it
+ * on its thread are kept by it.
+ */
+static uint64_t running_ns(struct watch_lint *lint, const struct watch_task *task)
 {
-	const struct watch_totals *totals = watch_totals(lint->watch);
 	const struct watch_thread *thread = thread_of(lint->watch, task->thread);
-	struct lint_warning *worst = NULL;
-	int r;
 
+	if (task->since == WATCH_UNKNOWN)
+		return lint_unheard_ns(lint, task);
 	if (!thread || thread->task != task->id || thread->task_ns == WATCH_UNKNOWN ||
 	    may_block(thread, site_of_task(lint, task)))
 		return 0;
 	/* It waits for work inside of its run. */
-	if (thread->idle && thread->idle != WATCH_UNKNOWN && thread->task_ns > totals->interval)
+	if (thread->idle && thread->idle != WATCH_UNKNOWN &&
+	    thread->task_ns > watch_totals(lint->watch)->interval)
 		return 0;
-	if (lint_judge_run(&lint->lints.limits, thread->task_ns, false) != LINT_ENDLESS)
+	return thread->task_ns;
+}
+
+static int judge_running(struct watch_lint *lint, const struct watch_task *task, uint32_t *bits)
+{
+	uint64_t ns = running_ns(lint, task);
+	struct lint_warning *worst = NULL;
+	int r;
+
+	if (lint_judge_run(&lint->lints.limits, ns, false) != LINT_ENDLESS)
 		return 0;
-	r = note(lint, task, LINT_ENDLESS, thread->task_ns, &worst, bits);
-	if (worst) {
-		worst->thread = thread->thread;
-		worst->how = "in";
+	r = note(lint, task, LINT_ENDLESS, ns, &worst, bits);
+	if (!worst)
+		return r;
+	worst->thread = task->thread;
+	worst->how = "in";
+	/* What runs took itself off the chain, and nobody heard what that is. */
+	if (task->since == WATCH_UNKNOWN) {
+		worst->time = watch_totals(lint->watch)->first;
+		worst->how = "awaited by";
 	}
 	return r;
 }

@@ -43,7 +43,12 @@ struct watch_lint {
 	uint32_t told_count, told_capacity;
 };
 
-/* lint_place.c. Says of the warnings of a living program, in their order, where they are. -ENOMEM.
+/*
+ * lint_place.c. How long a run has certainly gone on of which nobody heard when it began, since its
+ * thread has not come to a hook since; 0: nobody knows.
+ */
+uint64_t lint_unheard_ns(struct watch_lint *lint, const struct watch_task *task);
+/* Says of the warnings of a living program, in their order, where they are. -ENOMEM.
  */
 int lint_find_places(struct watch_lint *lint);
 /* Makes what is told of all, with their stacks in `tree`. -ENOMEM. */

@@ -4,8 +4,11 @@
  * native stacks of threads that sleep, are read from its memory.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "arena/clock.h"
 #include "snapshot/snapshot.h"
@@ -46,7 +49,8 @@ static struct sighting *find_sighting(struct watch_lint *lint, uint64_t task, ui
 	return NULL;
 }
 
-static void sight(struct watch_lint *lint, uint64_t task, uint64_t resumed, uint32_t tid)
+static struct sighting *sight(struct watch_lint *lint, uint64_t task, uint64_t resumed,
+			      uint32_t tid)
 {
 	struct watch *watch = lint->watch;
 	struct sighting *seen = &lint->sightings[lint->sighting_next++ % SIGHTINGS];
@@ -54,6 +58,7 @@ static void sight(struct watch_lint *lint, uint64_t task, uint64_t resumed, uint
 	*seen = (struct sighting){.task = task, .resumed = resumed};
 	read_chain(lint, task, seen);
 	native_look(&seen->native, watch->attachment, tid, lint->unwinder);
+	return seen;
 }
 
 /* Until the program runs on, what is seen of a run is true of it. */
@@ -77,6 +82,7 @@ static void look_at_line(struct watch_lint *lint, const struct arena_line *line,
 {
 	uint64_t limit = lint->lints.limits.at[LINT_RUN], task, resumed, passed;
 	struct watch *watch = lint->watch;
+	struct sighting *seen;
 	uint32_t depth = 0;
 
 	while (depth + 1 < UNWEAVE_PRIV_NEST && line->nest.tasks[depth + 1])
@@ -88,11 +94,10 @@ static void look_at_line(struct watch_lint *lint, const struct arena_line *line,
 	passed = (uint64_t)((unsigned __int128)(ticks - resumed) * NS_PER_S / watch->ticks_per_s);
 	if (passed < limit)
 		return;
-	sight(lint, task, resumed, atomic_load(&line->tid));
-	if (still_runs(line, depth, task, resumed))
-		lint->sightings[(lint->sighting_next - 1) % SIGHTINGS].start = raw - passed;
-	else
-		lint->sightings[(lint->sighting_next - 1) % SIGHTINGS].task = 0;
+	seen = sight(lint, task, resumed, atomic_load(&line->tid));
+	seen->start = raw - passed;
+	if (!still_runs(line, depth, task, resumed))
+		seen->task = 0;
 }
 
 void watch_lint_pass(struct watch_lint *lint)
@@ -114,6 +119,44 @@ void watch_lint_pass(struct watch_lint *lint)
 		if (atomic_load(&lines[i].state) == ARENA_LINE_LIVE &&
 		    atomic_load(&lines[i].revision) == revision)
 			look_at_line(lint, &lines[i], now.ticks, now.raw);
+}
+
+/* The thread that an unheard run is on, also where that is the only one that there is; 0: unknown.
+ */
+static uint32_t thread_of_unheard(const struct watch *watch, uint64_t task)
+{
+	const struct unheard *unheard = unheard_task(watch, task);
+	char path[32];
+	struct stat st;
+
+	if (unheard && unheard->tid)
+		return unheard->inner ? unheard->tid : 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", watch->attachment->pid);
+	/* Itself, what is above it, and one for each thread. */
+	return stat(path, &st) == 0 && st.st_nlink == 3 ? watch->attachment->pid : 0;
+}
+
+/* Whether it waits for something to do: a loop inside of a run. */
+static bool is_polling(const struct native *native)
+{
+	return native->asleep && (!native->kernel[0] || strstr(native->kernel, "poll") ||
+				  strstr(native->kernel, "select"));
+}
+
+uint64_t lint_unheard_ns(struct watch_lint *lint, const struct watch_task *task)
+{
+	struct watch *watch = lint->watch;
+	uint32_t tid = watch->attachment ? thread_of_unheard(watch, task->id) : 0;
+	struct sighting *seen;
+
+	if (!tid)
+		return 0;
+	seen = find_sighting(lint, task->id, watch->totals.first);
+	if (!seen) {
+		seen = sight(lint, task->id, 0, tid);
+		seen->start = watch->totals.first;
+	}
+	return is_polling(&seen->native) ? 0 : watch_passed(watch->totals.first, watch->totals.now);
 }
 
 static uint64_t start_of(struct symbols *symbols, uint64_t address)
@@ -158,7 +201,7 @@ static void find_stack(struct watch_lint *lint, struct lint_warning *warning, st
 		run ? find_sighting(lint, warning->worst_task, warning->time) : NULL;
 
 	*ret = seen ? *seen : (struct sighting){0};
-	if (seen)
+	if (seen && (seen->resumed || seen->native.count))
 		warning->how = "in";
 	else if (warning->kind != LINT_RUN)
 		read_chain(lint, warning->worst_task, ret);

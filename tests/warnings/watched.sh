@@ -62,6 +62,14 @@ sees_the_blocked_thread()
 		[ "$(sed -n '/^  clock_nanosleep/,$s/^ *//p' told | xargs)" = 'clock_nanosleep read_slowly read_config serve' ]
 }
 
+# It spins since before anybody looked: its thread never hears of the watch, and nobody of what it
+# runs but that load_user awaits it.
+finds_what_spins()
+{
+	watched 2 '' "$hung" spin && grep -E '^! never yields .* request +load_user hung\.c:[0-9]+ *$' told &&
+		[ "$(grep -c '^! ' told)" -eq 1 ]
+}
+
 # They are found one after the other, which is no growth.
 finds_many()
 {
@@ -79,6 +87,7 @@ try 'a task that wakes itself' warns self-wakes faulty stir restless 1 $calm
 try 'a task that polls and finds nothing' warns 'empty runs' faulty look_again empty 1 $calm
 try 'tasks that pile up' warns 'task leak' forgotten remember leak 4 $calm
 try 'a lock that is not given back' warns 'long wait' faulty await_lock lock 1 none,wait=500ms
+try 'a task that has never yielded since before' finds_what_spins
 try 'many tasks that were there before' finds_many
 try 'nobody asked' is_quiet deadlock 2 none
 finish
