@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>

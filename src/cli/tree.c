@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/map.h"
 #include "view/naming.h"
 
 static const struct reader_site *site_of(const struct tree *tree, const struct snapshot_task *task)

@@ -6,20 +6,23 @@
 
 #include "cli/names.h"
 #include "cli/tree.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "view/json.h"
 #include "view/naming.h"
 
+/* A chain as JSON. */
+struct chain_text {
+	char *text;
+	size_t bytes;
+};
+
 struct lines {
 	const struct tree *tree;
 	struct json json;
-	/* Chains as JSON, by where their frames begin: tasks mostly wait in the same few places. */
+	/* By where the frames begin, an index: tasks mostly wait in the same few places. */
 	struct map known;
-	struct {
-		char *text;
-		size_t bytes;
-		uint32_t count; /* of its frames */
-	} * chains;
+	struct chain_text *chains;
 	uint32_t count, capacity;
 	bool *deadlocked; /* by task */
 };
@@ -85,10 +88,10 @@ static void put_frame(struct json *json, struct symbols *symbols,
 		json_signed(json, "state", frame->state);
 }
 
-static int write_chain(const struct tree *tree, const struct snapshot_task *task, char **ret,
-		       size_t *ret_bytes)
+static int write_chain(const struct tree *tree, const struct snapshot_task *task,
+		       struct chain_text *ret)
 {
-	struct json json = {.to = open_memstream(ret, ret_bytes)};
+	struct json json = {.to = open_memstream(&ret->text, &ret->bytes)};
 
 	if (!json.to)
 		return -ENOMEM;
@@ -107,41 +110,35 @@ static int write_chain(const struct tree *tree, const struct snapshot_task *task
 	return fclose(json.to) == 0 ? 0 : -ENOMEM;
 }
 
-/* Where the chain of a task is among those written, or -ENOMEM. */
-static int64_t find_chain(struct lines *lines, const struct snapshot_task *task)
+/* The chain of a task, written once for all that have it; NULL: no memory. */
+static const struct chain_text *find_chain(struct lines *lines, const struct snapshot_task *task)
 {
 	uint64_t key = (uint64_t)task->chain << 32 | task->chain_count;
 	const uint32_t *known = map_find(&lines->known, key);
-	void *chains;
+	struct chain_text *chains, chain = {0};
 
 	if (known)
-		return *known;
-	if (lines->count == lines->capacity) {
-		uint32_t capacity = lines->capacity ? lines->capacity * 2 : 64;
-
-		chains = reallocarray(lines->chains, capacity, sizeof(*lines->chains));
-		if (!chains)
-			return -ENOMEM;
-		lines->chains = chains;
-		lines->capacity = capacity;
-	}
-	lines->chains[lines->count].text = NULL;
-	if (write_chain(lines->tree, task, &lines->chains[lines->count].text,
-			&lines->chains[lines->count].bytes) < 0 ||
+		return &lines->chains[*known];
+	chains = grow(lines->chains, lines->count, &lines->capacity, 64, sizeof(*chains));
+	if (!chains)
+		return NULL;
+	lines->chains = chains;
+	if (write_chain(lines->tree, task, &chain) < 0 ||
 	    map_put(&lines->known, key, lines->count) < 0) {
-		free(lines->chains[lines->count].text);
-		return -ENOMEM;
+		free(chain.text);
+		return NULL;
 	}
-	return lines->count++;
+	chains[lines->count] = chain;
+	return &chains[lines->count++];
 }
 
 static int put_chain(struct lines *lines, const struct snapshot_task *task)
 {
-	int64_t chain = find_chain(lines, task);
+	const struct chain_text *chain = find_chain(lines, task);
 
-	if (chain < 0)
+	if (!chain)
 		return -ENOMEM;
-	json_raw(&lines->json, "chain", lines->chains[chain].text, lines->chains[chain].bytes);
+	json_raw(&lines->json, "chain", chain->text, chain->bytes);
 	return 0;
 }
 

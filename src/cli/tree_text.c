@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/names.h"
 #include "cli/say.h"
 #include "cli/tree.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "view/naming.h"
 
@@ -99,31 +99,27 @@ static char *describe(struct symbols *symbols, const struct snapshot_frame *fram
 	return text;
 }
 
+/* NULL: no memory. */
 static const char *frame_text(struct page *page, const struct snapshot_frame *frame)
 {
-	uint64_t key = frame->address ^ (uint64_t)(uint32_t)frame->state << 32;
+	uint64_t key = hash_mix((uint32_t)frame->state + UINT64_C(1)) ^ frame->address;
 	const uint32_t *known = map_find(&page->known, key);
-	char **frames;
+	char **frames, *text;
 
 	if (known)
 		return page->frames[*known];
-	if (page->count == page->capacity) {
-		uint32_t capacity = page->capacity ? page->capacity * 2 : 64;
-
-		frames = reallocarray(page->frames, capacity, sizeof(*frames));
-		if (!frames)
-			return NULL;
-		page->frames = frames;
-		page->capacity = capacity;
-	}
-	page->frames[page->count] = describe(page->tree->symbols, frame);
-	if (!page->frames[page->count])
+	frames = grow(page->frames, page->count, &page->capacity, 64, sizeof(*frames));
+	if (!frames)
 		return NULL;
-	if (map_put(&page->known, key, page->count) < 0) {
-		free(page->frames[page->count]);
+	page->frames = frames;
+	text = describe(page->tree->symbols, frame);
+	if (text && map_put(&page->known, key, page->count) < 0) {
+		free(text);
 		return NULL;
 	}
-	return page->frames[page->count++];
+	if (text)
+		frames[page->count++] = text;
+	return text;
 }
 
 static int show_frame(struct page *page, const struct snapshot_frame *frame, int indent)

@@ -6,8 +6,6 @@
  */
 #include "snapshot/parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "drain/memory.h"
