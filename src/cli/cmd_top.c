@@ -33,6 +33,7 @@ enum {
 	OPTION_TABLE,
 	OPTION_TASK,
 	OPTION_WARN,
+	OPTION_JSON,
 };
 
 struct wanted {
@@ -184,6 +185,9 @@ static int take_option(const struct options *options, int option, struct wanted 
 	case OPTION_BATCH:
 		wanted->batch = true;
 		break;
+	case OPTION_JSON:
+		wanted->batch = wanted->tui.json = true;
+		break;
 	case OPTION_TABLE:
 		wanted->table_only = true;
 		break;
@@ -290,6 +294,7 @@ static int run(struct options *options)
 
 static const struct option_entry entries[] = {
 	{OPTION_BATCH, 'b', "batch", NULL, "print plain text, for scripts"},
+	{OPTION_JSON, 'j', "json", NULL, "print one JSON object instead"},
 	{OPTION_TIMES, 'n', "times", "N", "with -b: print N times, 0 for ever (1)"},
 	{OPTION_ROWS, 0, "rows", "N", "with -b: print N rows of a table (50)"},
 	{OPTION_DELAY, 'd', "delay", "SECONDS", "between two pictures (1)"},

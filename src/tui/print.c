@@ -7,6 +7,7 @@
 #include "tui/figure.h"
 #include "tui/frame.h"
 #include "tui/list.h"
+#include "tui/print_json.h"
 #include "tui/term.h"
 #include "tui/top.h"
 #include "tui/view.h"
@@ -94,7 +95,7 @@ static int print(struct top *top, FILE *to)
 	if (y < 0)
 		return y;
 	canvas_write(&top->canvas, y, to);
-	return fflush(to) == 0 ? 0 : -errno;
+	return 0;
 }
 
 static int print_all(struct top *top, FILE *to)
@@ -104,12 +105,14 @@ static int print_all(struct top *top, FILE *to)
 	int r = trace ? watch_lint_refresh(top->lint) : top_refresh(top);
 
 	for (uint64_t i = 0; r >= 0 && (!top->options->times || i < top->options->times); i++) {
-		if (i)
+		if (i && !top->options->json)
 			fputc('\n', to);
 		if (!trace)
 			r = advance(top);
 		if (r >= 0 && !ends_came())
-			r = print(top, to);
+			r = top->options->json ? print_json(top, to) : print(top, to);
+		if (r >= 0 && fflush(to) != 0)
+			r = -errno;
 		if (ends_came())
 			return ends_came();
 		if (trace || watch_totals(top->watch)->over)

@@ -29,6 +29,8 @@ int tui_check(const struct tui_options *options, struct diag *diag)
 		return diag_hint(diag, -EINVAL, "the views are %s", names);
 	}
 	view = view_get(id);
+	if (options->json && (options->task || !view->columns))
+		return diag_set(diag, -EINVAL, "the view task is not told as JSON");
 	if (options->sort && view_column(view, options->sort) < 0) {
 		for (int i = 0; i < view->column_count; i++)
 			list_names(names, sizeof(names), view->columns[i].title);

@@ -3,6 +3,7 @@
 #ifndef TUI_TUI_H
 #define TUI_TUI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ struct tui_options {
 	const char *sort;   /* title of a column; NULL: the view's own choice */
 	const char *filter; /* or NULL */
 	uint64_t task;      /* to begin with, in its view; 0: none */
+	bool json;          /* tui_print(): one JSON object a picture */
 	uint64_t times;     /* tui_print(): how often; 0: until it is stopped */
 	uint64_t rows;      /* tui_print(): of a list, at most; up to TUI_ROWS_MOST */
 };

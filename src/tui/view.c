@@ -56,6 +56,7 @@ void cell_share(struct cell *cell, uint64_t part, uint64_t whole)
 
 	snprintf(cell->text, sizeof(cell->text), "%s", figure_share(part, whole).text);
 	cell->number = known ? (uint64_t)(1e6 * (double)part / (double)whole) : WATCH_UNKNOWN;
+	cell->share = true;
 	if (!known)
 		cell->style = STYLE_FAINT;
 }

@@ -12,6 +12,7 @@ struct cell {
 	bool tail;       /* where it is too long, its end is shown */
 	uint64_t number; /* to sort by; WATCH_UNKNOWN is last. Of texts: they sort by themselves */
 	bool by_text;
+	bool share; /* the number is in millionths of a whole */
 };
 
 struct view {

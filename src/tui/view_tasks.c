@@ -127,6 +127,16 @@ static void states_cell(const struct watch_row *row, struct cell *ret)
 	ret->style = row->states[WATCH_RUNNING] ? STYLE_RUNNING : STYLE_FAINT;
 }
 
+static void task_cell(const struct top *top, const struct watch_row *row, struct cell *ret)
+{
+	if (grouped(top))
+		cell_text(ret, "%s tasks", figure_count(row->tasks).text);
+	else
+		cell_text(ret, "%" PRIu64, row->task.id);
+	ret->by_text = false;
+	ret->number = grouped(top) ? row->tasks : row->task.id;
+}
+
 static void state_cell(const struct watch_row *row, struct cell *ret)
 {
 	cell_text(ret, "%s", watch_state_name((enum watch_state)row->task.state));
@@ -156,10 +166,7 @@ static void cell(struct top *top, uint32_t item, int column, struct cell *ret)
 
 	switch (column) {
 	case TASK:
-		if (grouped(top))
-			cell_text(ret, "%s tasks", figure_count(row->tasks).text);
-		else
-			cell_text(ret, "%" PRIu64, task->id);
+		task_cell(top, row, ret);
 		break;
 	case STATE:
 		if (grouped(top))

@@ -11,5 +11,9 @@ command -v python3 >/dev/null || exit 77
 		unweave report --json "$DATA/v1/requests.unw" $table
 		unweave report --json "$DATA/v1/header-only.unw" $table
 	done
+	for view in tasks sites waits threads warnings; do
+		unweave top --json --view $view "$DATA/v1/callbacks.unw"
+		unweave top --json --view $view "$DATA/v1/header-only.unw"
+	done
 } | python3 -c "import json, sys
 print(sum(1 for line in sys.stdin if json.loads(line)))"
