@@ -59,7 +59,12 @@ function read(path, line, got)
 # a line starts at the margin.
 function note(path, line)
 {
-	if (line ~ /^#define /) {
+	if (named_below) {
+		# A long type has a line of its own.
+		named_below = 0
+		split(line, word, "(")
+		define(path, word[1])
+	} else if (line ~ /^#define /) {
 		split(line, word, /[ (]/)
 		define(path, word[2])
 		macro[path, word[2]]
@@ -68,6 +73,10 @@ function note(path, line)
 		define(path, word[2])
 	} else if (line ~ /^static .*[^{]$|^static .*[=(].*\{$|^\} [a-z_0-9]+( =|\[|;)/) {
 		gsub(/__attribute__\(\([^()]*(\([^)]*\))?\)\) ?/, "", line)
+		if (line !~ /[=;[({]/) {
+			named_below = 1
+			return
+		}
 		sub(/ *([=;[]|\(([^*]|$)|\)\().*/, "", line)
 		if (match(line, /[A-Za-z_0-9]+$/))
 			define(path, substr(line, RSTART))

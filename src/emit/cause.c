@@ -15,7 +15,7 @@
 #define DEPTH_MAX 64u
 #define SITES_MAX 16384u /* sites that can be looked up; there is no room in an arena for more */
 
-struct cause causes[CAUSES_MAX];
+static struct cause all_causes[CAUSES_MAX]; /* the first one is none */
 struct unweave_priv_cause *unweave_priv_causes[1u << UNWEAVE_PRIV_CAUSES_BITS];
 static _Atomic uint16_t by_site[SITES_MAX];
 static _Atomic uint32_t used = 1;
@@ -26,7 +26,7 @@ struct cause *cause_of(uint32_t site)
 
 	if (site && site < SITES_MAX)
 		index = atomic_load_explicit(&by_site[site], memory_order_acquire);
-	return index ? &causes[index] : NULL;
+	return index ? &all_causes[index] : NULL;
 }
 
 static bool is_same_way(const struct unweave_priv_way *a, const struct unweave_priv_way *b)
@@ -58,7 +58,7 @@ static struct cause *take(const struct unweave_priv_way *way)
 			return NULL;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&used, &next, next + 1, memory_order_relaxed, memory_order_relaxed));
-	return &causes[next];
+	return &all_causes[next];
 }
 
 static void tell_site(struct unweave_site *site, const struct cause *cause,
@@ -68,7 +68,7 @@ static void tell_site(struct unweave_site *site, const struct cause *cause,
 	emit_site_of_callbacks(site, way);
 	/* Pairs with the acquire in cause_of(). */
 	if (site->id && site->id < SITES_MAX)
-		atomic_store_explicit(&by_site[site->id], (uint16_t)(cause - causes),
+		atomic_store_explicit(&by_site[site->id], (uint16_t)(cause - all_causes),
 				      memory_order_release);
 }
 

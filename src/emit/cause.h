@@ -20,8 +20,6 @@ struct cause {
 	_Atomic bool fires;        /* somebody tells of that, or has done so */
 };
 
-extern struct cause causes[CAUSES_MAX]; /* the first one is none */
-
 /* `under` is the site of what runs; 0: nothing, or what has none. */
 static inline uint64_t cause_how(uint32_t under, unsigned flags)
 {
