@@ -91,7 +91,7 @@ def check_cpu(unweave, trace, title, account):
                 continue
             hits[name] += row["samples"]
             found = stack[: stack.index(name)]
-            if found != ["co_spawn_entry_point", *chain]:
+            if found != chain:
                 wrong.append(f"{row['samples']} samples of {name} in {' > '.join(found)}")
     check(f"{title}: every sample of a function has its chain", wrong)
     total, cpu = sum(hits.values()), sum(account.values())
@@ -109,7 +109,7 @@ def check_cpu(unweave, trace, title, account):
 def check_waits(unweave, trace, title):
     for row in rows(unweave, trace, "stacks", "--wait", "-n", "0")["rows"]:
         stack = row["stack"]
-        if [short(name) for name in stack[:-1]] == ["co_spawn_entry_point", *CHAINS["decode_row"]]:
+        if [short(name) for name in stack[:-1]] == CHAINS["decode_row"]:
             where, waits = stack[-1], row["count"]
             break
     else:

@@ -163,7 +163,32 @@ public:
 	}
 };
 
+/* Whether a type's name has this in it. */
+template <class T> constexpr bool is_named(const char *part)
+{
+	for (const char *at = __PRETTY_FUNCTION__; *at; at++) {
+		const char *wanted = part, *found = at;
+
+		while (*wanted && *wanted == *found)
+			wanted++, found++;
+		if (!*wanted)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Asio's co_spawn() runs what it is given inside of a coroutine of its own, the same for all. A
+ * task is to be known by the program's.
+ */
+template <class Promise>
+constexpr bool is_plumbing = is_named<Promise>("asio::detail::awaitable_thread_entry_point");
+
 /* A promise that no class can be derived from stays as it is, and its coroutines unseen. */
+template <class Promise>
+constexpr bool is_seen =
+	std::is_class_v<Promise> && !std::is_final_v<Promise> && !is_plumbing<Promise>;
+
 template <class Traits> struct traits {
 };
 
@@ -175,8 +200,7 @@ requires requires
 struct traits<Traits> {
 	using program = typename Traits::promise_type;
 	using promise_type =
-		typename std::conditional_t<std::is_class_v<program> && !std::is_final_v<program>,
-					    std::type_identity<promise<program>>,
+		typename std::conditional_t<is_seen<program>, std::type_identity<promise<program>>,
 					    std::type_identity<program>>::type;
 };
 } // namespace unweave::shim
