@@ -42,10 +42,17 @@ static long cpu_ns()
 	return now.tv_sec * 1'000'000'000L + now.tv_nsec;
 }
 
-/* Works until it has used so much CPU, and adds that up. */
+/*
+ * Works until it has used about so much CPU, and adds that up. Never the same twice, so that no
+ * timer keeps step with it.
+ */
 __attribute__((noinline)) static void burn(std::atomic<long> &used, long ns)
 {
+	static thread_local unsigned random = 1;
 	long start = cpu_ns(), now;
+
+	random = random * 1664525 + 1013904223;
+	ns = ns / 2 + ns * (random >> 16) / 65536;
 
 	do
 		for (int i = 0; i < 2000; i++)

@@ -179,29 +179,33 @@ template <class T> constexpr bool is_named(const char *part)
 
 /*
  * Asio's co_spawn() runs what it is given inside of a coroutine of its own, the same for all. A
- * task is to be known by the program's.
+ * task is to be known by the program's. By its arguments, it is this one:
+ *
+ *     co_spawn_entry_point(awaitable<T, Executor> *, Executor, Function, Handler)
  */
-template <class Promise>
-constexpr bool is_plumbing = is_named<Promise>("asio::detail::awaitable_thread_entry_point");
+template <class... Arguments> constexpr bool is_plumbing = false;
+
+template <class T, class Executor, class Function, class Handler>
+constexpr bool is_plumbing<T *, Executor, Function, Handler> = is_named<T>("asio::awaitable<");
 
 /* A promise that no class can be derived from stays as it is, and its coroutines unseen. */
-template <class Promise>
+template <class Promise, class... Arguments>
 constexpr bool is_seen =
-	std::is_class_v<Promise> && !std::is_final_v<Promise> && !is_plumbing<Promise>;
+	std::is_class_v<Promise> && !std::is_final_v<Promise> && !is_plumbing<Arguments...>;
 
-template <class Traits> struct traits {
+template <class Traits, class... Arguments> struct traits {
 };
 
-template <class Traits>
+template <class Traits, class... Arguments>
 requires requires
 {
 	typename Traits::promise_type;
 }
-struct traits<Traits> {
+struct traits<Traits, Arguments...> {
 	using program = typename Traits::promise_type;
-	using promise_type =
-		typename std::conditional_t<is_seen<program>, std::type_identity<promise<program>>,
-					    std::type_identity<program>>::type;
+	using promise_type = typename std::conditional_t<is_seen<program, Arguments...>,
+							 std::type_identity<promise<program>>,
+							 std::type_identity<program>>::type;
 };
 } // namespace unweave::shim
 
