@@ -49,9 +49,13 @@ struct unweave_routine {
 	struct unweave_routine *root; /* that has the head of its task; NULL: it has none */
 	struct unweave_head head;     /* of the task, if it is a root; `task` also if not */
 	struct unweave_site *site;    /* of that task; NULL: one that names its function */
+	uint64_t parent;              /* of that task: what ran where it was made; 0: not known */
 	uint32_t flags;               /* UNWEAVE_ROUTINE_* */
 	uint32_t done;
 };
+
+/* The task that whatever begins here comes from; 0: none. */
+UNWEAVE_API uint64_t unweave_priv_routine_parent(void);
 
 /*
  * For a coroutine that has not begun. `go` goes on with it, with the `context` of
@@ -65,12 +69,14 @@ static inline void unweave_routine_init(struct unweave_routine *routine, unweave
 	routine->link.code = code;
 	routine->link.state = UNWEAVE_STATE_LINE;
 	routine->flags = flags;
+	if (!unweave_priv_off(unweave_priv_gate()))
+		routine->parent = unweave_priv_routine_parent();
 }
 
 /*
  * [hot] Somebody resumes it: calls `go` through an anchor, and returns what that
  * returns; the routine may be gone then. `flags` may be UNWEAVE_RUN_LEAVE. One that has
- * not begun and that nobody awaits is a new task, whose parent is the task that runs here.
+ * not begun and that nobody awaits is a new task, whose parent is the task in which it was made.
  */
 UNWEAVE_API int unweave_routine_run(struct unweave_routine *routine, void *context, unsigned flags);
 

@@ -172,17 +172,21 @@ static struct unweave_site *site_of(const struct unweave_routine *root)
 	return cause ? &cause->is->site : NULL;
 }
 
-/* The task that whatever begins here comes from: also one that is about to leave the place. */
-static uint64_t parent_here(void)
+/* Also one that is about to leave the place. */
+uint64_t unweave_priv_routine_parent(void)
 {
+	const struct unweave_priv_nest *nest = emit_self()->hot.nest;
 	const struct routine_run *run = innermost_run();
 
-	return run && !run->run.dispatch.task && run->last ? run->last : UNWEAVE_PARENT_CURRENT;
+	if (run && !run->run.dispatch.task && run->last)
+		return run->last;
+	return nest ? emit_innermost(nest) : 0;
 }
 
 static __attribute__((noinline)) void make_task(struct unweave_routine *root)
 {
-	uint64_t task = links_new(site_of(root), UNWEAVE_MODEL_MACHINE, parent_here(), &root->head);
+	uint64_t parent = root->parent ? root->parent : unweave_priv_routine_parent();
+	uint64_t task = links_new(site_of(root), UNWEAVE_MODEL_MACHINE, parent, &root->head);
 	struct unweave_link *link = root->head.innermost;
 
 	for (; link; link = link->awaiter)
@@ -247,12 +251,7 @@ static void go_on(struct unweave_routine *routine)
 		return go_on_in(run, routine);
 	if (run && !run->run.dispatch.task)
 		return begin_in_place(run, routine);
-	/*
-	 * It goes on in the place of something that runs in the place of its caller, which
-	 * will go on here unseen: from now on nobody knows what runs.
-	 */
-	if (run && routine->head.task)
-		links_show(&run->run, (struct unweave_priv_view){.place = run->run.place});
+	/* In the place of its caller: a part of what that does, until it returns there. */
 	leave_line(routine);
 }
 
