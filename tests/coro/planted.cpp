@@ -37,9 +37,12 @@ static std::uint64_t thread_ns(void)
 static std::string stack_of(const caller &me)
 {
 	std::string stack = me.function;
+	char before[128];
 
-	for (const caller *at = me.up; at; at = at->up)
-		stack = at->function + (":" + std::to_string(at->line)) + ";" + stack;
+	for (const caller *at = me.up; at; at = at->up) {
+		std::snprintf(before, sizeof(before), "%s:%u;", at->function, at->line);
+		stack.insert(0, before);
+	}
 	return stack;
 }
 
