@@ -34,13 +34,19 @@ blocks_the_signal()
 }
 
 # The planted sleep is 600 ms. What is awake before it and after it has none of it.
-sleeps_in_a_run()
+sleeps_once()
 {
 	record --wall -F 499 -- doze 20 30
 	all_is_well && "$unweave" report t.unw >shown || return 1
 	tr -s '\n ' ' ' <shown | grep -Eo 'Threads slept for [0-9]+ ms inside of runs.*, called by [a-z_]+' | tee found
 	awk '{ exit !($4 >= 400 && $4 <= 750) }' found && grep -q 'called by sleep_ms\|called by doze' found &&
 		awk -F'; ' '{ exit !($2 + 0 >= 85) }' found
+}
+
+# On a machine that is busy the sampler comes too late for some sleeps: three chances.
+sleeps_in_a_run()
+{
+	sleeps_once || sleeps_once || sleeps_once
 }
 
 # What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
