@@ -4,7 +4,7 @@
  * program or library, named by its build id. To find a name in it takes neither
  * the program nor its debug information.
  *
- *     unweave symbols 3 CHECKSUM      of all that follows, XXH64 in hex
+ *     unweave symbols 4 CHECKSUM      of all that follows, XXH64 in hex
  *     lines yes                       no: there was no debug information
  *     servers no                      yes: it was asked for on the net too
  *     @OFFSET ADDRESS START           in the file; as objdump has it; of the function. Hex

@@ -11,7 +11,7 @@
 #include "util/hash.h"
 
 #define ENTRIES_MOST 262144u
-#define HEADER "unweave symbols 3 "
+#define HEADER "unweave symbols 4 "
 #define HEADER_BYTES (sizeof(HEADER) - 1 + 16 + 1) /* the checksum and a newline */
 
 int cache_file_new(struct cache_file **ret, struct store *store)

@@ -91,6 +91,86 @@ static const char *coroutine_of(const char *symbol, size_t *ret_length)
 	return NULL;
 }
 
+/* The end of what begins with a '<', which is behind its '>', or the end of the text. */
+static size_t skip_arguments(const char *text, size_t at)
+{
+	unsigned depth = 0;
+
+	for (; text[at]; at++) {
+		/* Not that of an arrow. */
+		depth += text[at] == '<';
+		depth -= text[at] == '>' && text[at - 1] != '-';
+		if (!depth)
+			return at + 1;
+	}
+	return at;
+}
+
+/* How much of what is left belongs to the name of an operator, such as <<, that `end` ends. */
+static size_t operator_length(const char *name, const char *end, const char *left)
+{
+	return end - name >= 8 && memcmp(end - 8, "operator", 8) == 0 ? strspn(left, "<>=-") : 0;
+}
+
+/* Without the arguments of templates. */
+static void drop_arguments(struct text *text)
+{
+	size_t to = 0, from = 0;
+
+	text->bytes[text->length] = '\0';
+	while (text->bytes[from]) {
+		size_t keep = operator_length(text->bytes, text->bytes + to, text->bytes + from);
+
+		if (!keep && text->bytes[from] == '<') {
+			from = skip_arguments(text->bytes, from);
+			continue;
+		}
+		keep += !keep;
+		memmove(text->bytes + to, text->bytes + from, keep);
+		to += keep;
+		from += keep;
+	}
+	/* A space parts an operator from the arguments of its template. */
+	text->length = to && text->bytes[to - 1] == ' ' ? to - 1 : to;
+}
+
+/*
+ * Asio's own coroutines, by their last part. One that begins an operation is a template over that,
+ * initiate_async_wait, say, which is in its symbol: async_wait.
+ */
+static void shorten_asio(const char *symbol, struct text *text)
+{
+	static const char begins[] = "initiate_async_";
+	const char *operation = strstr(symbol, begins), *last = text->bytes;
+	size_t length;
+
+	text->bytes[text->length] = '\0';
+	if (!strstr(text->bytes, "asio::"))
+		return;
+	for (const char *next = last; (next = strstr(next, "::")); next += 2)
+		last = next + 2;
+	length = strlen(last);
+	if (operation && strcmp(last, "initiate") == 0) {
+		last = operation + strlen("initiate_");
+		length = strspn(last, "abcdefghijklmnopqrstuvwxyz_");
+	}
+	memmove(text->bytes, last, length);
+	text->length = length;
+}
+
+/* What a coroutine is called: its line tells more than its parameters. */
+static bool name_coroutine(const char *symbol, struct text *text)
+{
+	if (strnlen(symbol, MANGLED_MOST) == MANGLED_MOST ||
+	    !cplus_demangle_v3_callback(symbol, DMGL_ANSI, append, text) || !text->length) {
+		text->length = 0;
+		return false;
+	}
+	drop_arguments(text);
+	shorten_asio(symbol, text);
+	return text->length > 0;
+}
+
 size_t demangle(const char *symbol, char name[DEMANGLE_MOST])
 {
 	struct text text = {.bytes = name};
@@ -110,8 +190,10 @@ size_t demangle(const char *symbol, char name[DEMANGLE_MOST])
 		memmove(bare, coroutine, length);
 		bare[length] = '\0';
 		symbol = bare;
+	} else {
+		coroutine = NULL;
 	}
-	if (!is_demangled(symbol, &text)) {
+	if (!(coroutine && name_coroutine(symbol, &text)) && !is_demangled(symbol, &text)) {
 		text.length = 0;
 		append(symbol, strlen(symbol), &text);
 	}

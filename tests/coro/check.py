@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 SECONDS, HZ = 2, 997
-FRAME = re.compile(r"^([^ (]+)(?:\([^;]*\))?(?: [^ ;]+\.[ch]pp:(\d+))?(?:_\[[a-z]\])?$")
+FRAME = re.compile(r"^([^ (]+?)(?:\([^;]*\))?(?: [^ ;]+\.[ch]pp:(\d+))?(?:_\[[a-z]\])?$")
 tests = failed = 0
 
 

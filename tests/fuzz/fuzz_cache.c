@@ -26,7 +26,7 @@ static char *with_header(const uint8_t *bytes, size_t length)
 	char *text = malloc(HEADER_BYTES + length + 1);
 
 	must(text != NULL);
-	snprintf(text, HEADER_BYTES + 1, "unweave symbols 3 %016llx\n",
+	snprintf(text, HEADER_BYTES + 1, "unweave symbols 4 %016llx\n",
 		 (unsigned long long)hash_xxh64(bytes, length, 0));
 	memcpy(text + HEADER_BYTES, bytes, length);
 	return text;

@@ -270,7 +270,7 @@ static int parse_body(struct cache_file *file, const char *body)
 {
 	char text[4096];
 
-	snprintf(text, sizeof(text), "unweave symbols 3 %016" PRIx64 "\n%s",
+	snprintf(text, sizeof(text), "unweave symbols 4 %016" PRIx64 "\n%s",
 		 hash_xxh64(body, strlen(body), 0), body);
 	return cache_parse(file, text, strlen(text));
 }
