@@ -286,6 +286,41 @@ static void sums_are_the_same_with_and_without_the_tasks(void)
 	close_profile();
 }
 
+/* A coroutine that waits in two lines, in a chain that is given its lines. */
+static void put_routine(struct encoder *to, uint16_t kind, uint64_t time, int32_t line)
+{
+	struct unweave_event event = {.kind = kind, .time = time, .task = 17, .value = 1};
+
+	event.stack =
+		stacks_push(maker.stacks, NULL, SERVE, UNWEAVE_STATE_LINE | 40, UNWEAVE_FRAME_CODE);
+	event.stack = stacks_push(maker.stacks, event.stack, HANDLE, UNWEAVE_STATE_LINE | line,
+				  UNWEAVE_FRAME_CODE);
+	maker_put(to, event);
+}
+
+static void coroutines_are_told_apart_by_where_they_wait(void)
+{
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	put_routine(one, UNWEAVE_EVENT_CREATE, 100, 0);
+	put_routine(one, UNWEAVE_EVENT_RESUME, 100, 0);
+	put_routine(one, UNWEAVE_EVENT_SUSPEND, 110, 21);
+	put_routine(one, UNWEAVE_EVENT_RESUME, 115, 21);
+	put_routine(one, UNWEAVE_EVENT_SUSPEND, 120, 23);
+	put_routine(one, UNWEAVE_EVENT_RESUME, 127, 23);
+	put(one, UNWEAVE_EVENT_COMPLETE, 130, 17, 0, 0);
+	maker_flush(&maker);
+	maker_end(&maker, 0);
+	maker_fini(&maker);
+	open_profile((struct profile_options){0});
+	CHECK_STR_EQ(told(PROFILE_WAIT),
+		     ">serve app.c:40 0/12;>>handle app.c:21 0/5;>>>[waiting] 5/5;"
+		     ">>handle app.c:23 0/7;>>>[waiting] 7/7;");
+	close_profile();
+}
+
 /* serve arms handle; handle arms hash, at line 30. */
 static void make_callbacks(void)
 {
@@ -345,6 +380,7 @@ static void callbacks_stand_on_what_armed_them(void)
 
 int main(void)
 {
+	RUN(coroutines_are_told_apart_by_where_they_wait);
 	RUN(callbacks_stand_on_what_armed_them);
 	RUN(time_is_summed_up_by_function);
 	RUN(names_know_their_file_and_what_they_are);
