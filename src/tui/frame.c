@@ -84,9 +84,10 @@ static int doubts(struct top *top, int y)
 			     "! %s events were lost: figures may be too low",
 			     figure_count(totals->lost).text);
 	if (totals->slotless && totals->slotless != WATCH_UNKNOWN)
-		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
-			     "! %s tasks found no place in the table, and are not shown",
-			     figure_count(totals->slotless).text);
+		canvas_print(
+			&top->canvas, y + rows++, 0, STYLE_WARNING,
+			"! %s tasks found no place in the table since it began: they are not shown",
+			figure_count(totals->slotless).text);
 	if (top->plain && top->view != VIEW_WARNINGS && watch_lint_count(top->lint))
 		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
 			     "! %s warning%s: see --view warnings",

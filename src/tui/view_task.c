@@ -41,31 +41,27 @@ static void title(struct page *page, const char *text, const char *more)
 		    STYLE_FAINT, more);
 }
 
+/* What it waits for, in words; which one, if that is known. */
 static void waits_for(const struct watch_detail *detail, char *to, size_t room)
 {
+	static const char *const words[WATCH_KINDS] = {
+		[UNWEAVE_WAIT_TASK] = "task",   [UNWEAVE_WAIT_IO] = "file",
+		[UNWEAVE_WAIT_LOCK] = "lock",   [UNWEAVE_WAIT_CHANNEL] = "channel",
+		[UNWEAVE_WAIT_TIMER] = "timer",
+	};
 	const struct watch_task *task = &detail->row.task;
+	const char *word = task->waits < WATCH_KINDS ? words[task->waits] : NULL;
 
 	to[0] = '\0';
-	switch (task->waits) {
-	case UNWEAVE_WAIT_TASK:
-		snprintf(to, room, " for task %" PRIu64 "%s%s", task->awaits,
+	if (!word)
+		return;
+	if (task->waits == UNWEAVE_WAIT_TIMER || task->awaits == WATCH_UNKNOWN)
+		snprintf(to, room, " for a %s", word);
+	else if (task->waits == UNWEAVE_WAIT_LOCK || task->waits == UNWEAVE_WAIT_CHANNEL)
+		snprintf(to, room, " for %s %#" PRIx64, word, task->awaits);
+	else
+		snprintf(to, room, " for %s %" PRIu64 "%s%s", word, task->awaits,
 			 detail->awaits_name[0] ? ", " : "", detail->awaits_name);
-		break;
-	case UNWEAVE_WAIT_TIMER:
-		snprintf(to, room, " for a timer");
-		break;
-	case UNWEAVE_WAIT_IO:
-		snprintf(to, room, " for file %" PRIu64, task->awaits);
-		break;
-	case UNWEAVE_WAIT_LOCK:
-		snprintf(to, room, " for lock %#" PRIx64, task->awaits);
-		break;
-	case UNWEAVE_WAIT_CHANNEL:
-		snprintf(to, room, " for channel %#" PRIx64, task->awaits);
-		break;
-	default:
-		break;
-	}
 }
 
 static void state_line(struct page *page)

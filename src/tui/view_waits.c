@@ -44,8 +44,19 @@ static void name_task(struct top *top, uint64_t id_wanted, struct cell *ret)
 	cell_text(ret, "%s%s%" PRIu64, name, name[0] ? "  " : "", id_wanted);
 }
 
+/* Moments and what was not said are no things: one row for all of their kind. */
+static bool has_things(uint32_t kind)
+{
+	return kind != UNWEAVE_WAIT_NONE && kind != UNWEAVE_WAIT_TIMER;
+}
+
 static void thing_cell(struct top *top, const struct watch_wait *wait, struct cell *ret)
 {
+	if (wait->on == WATCH_UNKNOWN && has_things(wait->kind)) {
+		cell_text(ret, "-");
+		ret->style = STYLE_FAINT;
+		return;
+	}
 	switch (wait->kind) {
 	case UNWEAVE_WAIT_TASK:
 		name_task(top, wait->on, ret);
@@ -90,12 +101,6 @@ static void cell(struct top *top, uint32_t item, int column, struct cell *ret)
 	default:
 		break;
 	}
-}
-
-/* Moments and what was not said are no things: one row for all of their kind. */
-static bool has_things(uint32_t kind)
-{
-	return kind != UNWEAVE_WAIT_NONE && kind != UNWEAVE_WAIT_TIMER;
 }
 
 static int collect(struct top *top)
