@@ -2,6 +2,7 @@
 /* All of one task: what it does, its chain, how long it runs and waits, and who is around it. */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "tui/bars.h"
 #include "tui/figure.h"
@@ -124,6 +125,9 @@ static void frame_line(struct page *page, const struct watch_frame *frame)
 	       canvas_text(canvas, page->y, page->x + 2, page->width - 2, STYLE_PLAIN, frame->name);
 	if (frame->file)
 		snprintf(where, sizeof(where), "%s:%" PRIu32, frame->file, frame->line);
+	if (frame->state)
+		snprintf(where + strlen(where), sizeof(where) - strlen(where), "%sstate %" PRId32,
+			 where[0] ? "  " : "", frame->state);
 	canvas_tail(canvas, page->y, page->x + used + 2, page->width - used - 2, STYLE_FAINT,
 		    where);
 	page->y++;

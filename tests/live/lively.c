@@ -64,7 +64,7 @@ static void start_sleeper(struct sleeper *sleeper)
 {
 	unweave_chain_init(&sleeper->chain);
 	unweave_link_init(&sleeper->links[0], wait_for_morning, NULL, 0);
-	unweave_link_init(&sleeper->links[1], count_sheep, NULL, 0);
+	unweave_link_init(&sleeper->links[1], count_sheep, NULL, 3);
 	for (int i = 0; i < 2; i++)
 		unweave_chain_push(&sleeper->chain, &sleeper->links[i]);
 	unweave_chain_start(&sleeper->chain, UNWEAVE_SITE("sleeper"), 0);

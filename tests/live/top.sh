@@ -28,7 +28,7 @@ shows_a_task()
 	open_screen "$1" "$pid" --sort name --filter sleeper
 	sees 'waiting +sleeper' && press Enter &&
 		sees '^sleeper  task [0-9]+' '^waiting for a timer, for ' '^chain  innermost first' \
-			'^  wait_for_morning +.*lively.c:[0-9]+' '^  count_sheep +' 'runs' 'waits' &&
+			'^  wait_for_morning +.*lively.c:[0-9]+' '^  count_sheep +.*lively.c:[0-9]+  state 3' 'runs' 'waits' &&
 		press Escape && sees '^ +task state '
 }
 
