@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coroutines: what known programs and random ones show and record, against an oracle. */
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../unit/check.h"
 #include "routine_stage.h"
@@ -145,6 +147,47 @@ static void sessions_that_come_and_go_find_what_runs(void)
 	CHECK_EQ(stage_play_sessions(next_with_sessions, 500), 0);
 }
 
+/* Forks in the midst of a run; both go on through all that a coroutine may do. */
+static int fork_inside(struct unweave_link *link, void *context)
+{
+	struct unweave_routine *parent = (struct unweave_routine *)link, child;
+
+	*(pid_t *)context = fork();
+	unweave_routine_init(&child, fork_inside, NULL, 0);
+	unweave_routine_call(parent, &child, 3);
+	unweave_routine_switch(&child);
+	unweave_routine_suspend(&child, 4);
+	unweave_routine_resumed(&child);
+	unweave_routine_complete(&child, UNWEAVE_OK);
+	unweave_routine_switch(parent);
+	unweave_routine_complete(parent, UNWEAVE_OK);
+	return 7;
+}
+
+static void listen(const struct unweave_event *event, void *data)
+{
+	(void)event, (void)data;
+}
+
+static void a_child_of_fork_goes_on_by_itself(void)
+{
+	struct unweave_options options;
+	struct unweave_routine routine;
+	int status = -1;
+	pid_t pid = -1;
+
+	unweave_options_init(&options);
+	options.listener = listen;
+	CHECK_EQ(unweave_start(&options), 0);
+	unweave_routine_init(&routine, fork_inside, NULL, 0);
+	CHECK_EQ(unweave_routine_run(&routine, &pid, 0), 7);
+	if (pid == 0)
+		_exit(check_failed != 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	unweave_stop();
+}
+
 int main(void)
 {
 	RUN(a_root_is_a_task_from_its_first_run_to_its_end);
@@ -160,5 +203,6 @@ int main(void)
 	RUN(waiting_for_another_task_is_recorded_as_that);
 	RUN(random_programs_show_and_record_what_an_oracle_says);
 	RUN(sessions_that_come_and_go_find_what_runs);
+	RUN(a_child_of_fork_goes_on_by_itself);
 	return check_done();
 }
