@@ -10,8 +10,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)();
 	} const files[] = {
-		{"lazy", lazy_cases},     {"eager", eager_cases}, {"odd", odd_cases},
-		{"shared", shared_cases}, {"pool", pool_cases},   {"random", random_cases},
+		{"lazy", lazy_cases},     {"eager", eager_cases},   {"generators", generator_cases},
+		{"odd", odd_cases},       {"shared", shared_cases}, {"pool", pool_cases},
+		{"random", random_cases},
 	};
 
 	for (const auto &file : files)

@@ -183,6 +183,7 @@ struct turn {
 /* The cases, by file. */
 void lazy_cases();
 void eager_cases();
+void generator_cases();
 void odd_cases();
 void shared_cases();
 void pool_cases();

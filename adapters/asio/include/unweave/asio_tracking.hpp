@@ -166,11 +166,15 @@ template <class Handler> struct call_of {
 	{
 		guarded_call *self = static_cast<guarded_call *>(context);
 
+#ifdef __EXCEPTIONS
 		try {
 			self->call(self->object);
 		} catch (...) {
 			self->error = std::current_exception();
 		}
+#else
+		self->call(self->object);
+#endif
 		return 0;
 	}
 };

@@ -8,6 +8,11 @@
 #include "unweave/shim/await.hpp"
 #include "unweave/shim/resume.hpp"
 
+namespace unweave
+{
+class routine; /* of unweave/coro.hpp */
+}
+
 namespace unweave::shim
 {
 /* Whether a class has members of a name: if so, the name is ambiguous beside that of another. */
@@ -142,15 +147,16 @@ public:
 		self.failed = true;
 #if defined(__cpp_exceptions)
 		try {
-			return Promise::unhandled_exception();
+			Promise::unhandled_exception();
 		} catch (...) {
 			/* It leaves the coroutine, which is done without a final suspension. */
 			if (unweave_routine *caller = complete(self))
 				unweave_routine_suspend(caller, 0);
 			throw;
 		}
-#endif
+#else
 		Promise::unhandled_exception();
+#endif
 	}
 
 	auto final_suspend() noexcept(noexcept(std::declval<Promise &>().final_suspend()))
@@ -188,10 +194,14 @@ template <class... Arguments> constexpr bool is_plumbing = false;
 template <class T, class Executor, class Function, class Handler>
 constexpr bool is_plumbing<T *, Executor, Function, Handler> = is_named<T>("asio::awaitable<");
 
-/* A promise that no class can be derived from stays as it is, and its coroutines unseen. */
+/*
+ * A promise that no class can be derived from stays as it is, and its coroutines unseen. Those
+ * of unweave/coro.hpp say what they do themselves.
+ */
 template <class Promise, class... Arguments>
 constexpr bool is_seen =
-	std::is_class_v<Promise> && !std::is_final_v<Promise> && !is_plumbing<Arguments...>;
+	std::is_class_v<Promise> && !std::is_final_v<Promise> &&
+	!std::is_base_of_v<unweave::routine, Promise> && !is_plumbing<Arguments...>;
 
 template <class Traits, class... Arguments> struct traits {
 };
