@@ -49,12 +49,12 @@ struct eager {
 	}
 };
 
-/* Until it first waits it is part of what its caller does, as far as that is known. */
+/* Until it first waits it is part of what its caller does. */
 static eager begins_at_once(chain &c, const chain &caller, int turns)
 {
-	probe(caller, "begins_at_once, inside of its caller", knows::none);
+	probe(caller, "begins_at_once, inside of its caller");
 	ENTER(c);
-	probe(caller, "begins_at_once, still there", knows::none);
+	probe(caller, "begins_at_once, still there");
 	for (int i = 0; i < turns; i++) {
 		AWAIT(turn{});
 		probe(c, "begins_at_once, as a task");
@@ -67,13 +67,13 @@ static task<> starts_two(chain &c)
 	chain one, two, none;
 	ENTER(c);
 	eager first = begins_at_once(one, c, 2), second = begins_at_once(two, c, 1);
-	probe(c, "starts_two", knows::none);
+	probe(c, "starts_two");
 	int sum = AWAIT(second);
 	probe(c, "starts_two, one is done");
 	sum += AWAIT(first);
 	probe(c, "starts_two, both are");
 	sum += AWAIT(begins_at_once(none, c, 0));
-	probe(c, "starts_two, one that did not wait", knows::none);
+	probe(c, "starts_two, one that did not wait");
 	std::printf("eager sum %d\n", sum);
 }
 
