@@ -150,3 +150,11 @@ uint32_t causes_behind(void *data, uint32_t site, const struct splice_frame **re
 	*ret = causes->frames;
 	return count;
 }
+
+bool causes_is_callback(void *data, uint32_t id)
+{
+	const struct causes *causes = data;
+	const struct reader_site *site = model_site(&causes->sites, id);
+
+	return site && reader_site_is_callback(site);
+}

@@ -43,5 +43,7 @@ int64_t causes_of(struct causes *causes, uint32_t site);
  * first; until the next call.
  */
 uint32_t causes_behind(void *causes, uint32_t site, const struct splice_frame **ret);
+/* A splice_is_callback, with the same data. */
+bool causes_is_callback(void *causes, uint32_t site);
 
 #endif /* MODEL_CAUSES_H */

@@ -21,6 +21,7 @@ int sampling_init(struct sampling *sampling, struct reader *reader, struct tree 
 				      .causes = causes,
 				      .splice = anchors_options(reader)};
 	sampling->splice.cause = causes_behind;
+	sampling->splice.is_callback = causes_is_callback;
 	sampling->splice.cause_data = causes;
 	sampling->frames = calloc(FRAMES_MOST, sizeof(*sampling->frames));
 	sampling->known = calloc(SAMPLING_KNOWN, sizeof(*sampling->known));

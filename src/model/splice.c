@@ -121,6 +121,21 @@ static bool is_adapted(const struct splice_work *work, const struct unweave_fram
 }
 
 /*
+ * Whether what is above the anchor need not be the function of the chain: an adapter calls more
+ * than that; and a callback whose last act is a call may have jumped there. It is the
+ * only function of its run, so which one runs is known all the same.
+ */
+static bool is_free(const struct splice_work *work, const struct unweave_frame *at,
+		    const struct unweave_frame *anchor, const struct sample_segment *segment)
+{
+	const struct splice_options *options = work->options;
+
+	return is_adapted(work, at, anchor) ||
+	       (options->is_callback && segment->site &&
+		options->is_callback(options->cause_data, segment->site));
+}
+
+/*
  * The coroutine that runs, which its library resumes in its own way. Control may have come
  * there from others, which are still on the stack where the compiler made calls of that; so
  * it is the innermost frame in its function. NULL: it is none, or is not there.
@@ -163,11 +178,11 @@ static const struct unweave_frame *callee_of(const struct splice_work *work,
 
 	if (routine)
 		return routine;
-	if (!is_adapted(work, at, anchor))
-		return frame_before(at, anchor);
-	if (work->options->same && segment->chain && segment->chain->kind == UNWEAVE_FRAME_CODE)
+	if (work->options->same && segment->chain && segment->chain->kind == UNWEAVE_FRAME_CODE &&
+	    is_free(work, at, anchor, segment))
 		return find_function(work, at, anchor, segment->chain);
-	return last_of_program(work, at, anchor);
+	return is_adapted(work, at, anchor) ? last_of_program(work, at, anchor)
+					    : frame_before(at, anchor);
 }
 
 /* Whether what the anchor called is the function that the chain begins with. */
@@ -182,7 +197,7 @@ static enum match match(const struct splice_work *work, const struct unweave_fra
 	    segment->chain->kind == UNWEAVE_FRAME_OMITTED)
 		return MATCH_UNKNOWN;
 	/* An adapter that is on its way to the function, or back, has called nothing else. */
-	if (is_adapted(work, at, anchor) && !callee)
+	if (!callee && is_free(work, at, anchor, segment))
 		return last_of_program(work, at, anchor) ? MATCH_NO : MATCH_UNKNOWN;
 	if (!callee || callee->kind == UNWEAVE_FRAME_OMITTED)
 		return MATCH_UNKNOWN;
@@ -316,8 +331,7 @@ static const struct unweave_frame *splice_at_anchor(struct splice_work *work,
 		splice_put_awaits(work, segment->chain, segment);
 		return skip_plumbing(work, last_anchor(work, anchor, index)->awaiter);
 	}
-	/* An adapter may call more than the function. */
-	if (match(work, at, anchor, segment) == MATCH_NO && !is_adapted(work, at, anchor))
+	if (match(work, at, anchor, segment) == MATCH_NO && !is_free(work, at, anchor, segment))
 		splice_note(work, SPLICE_MISMATCH);
 	if (put_above(work, at, anchor, segment)) {
 		splice_put_rest(work, segment);
@@ -428,7 +442,8 @@ static bool may_own(const struct splice_work *work, const struct unweave_frame *
 	enum match known = match(work, at, anchor, &work->sample->segments[index]);
 
 	if (known == MATCH_YES)
-		return !is_adapted(work, at, anchor) || !is_below_outer(work, at, anchor, index);
+		return !is_free(work, at, anchor, &work->sample->segments[index]) ||
+		       !is_below_outer(work, at, anchor, index);
 	if (is_outer(work, at, anchor, index))
 		return false;
 	/* A thread that is in the library's code may be in the dispatch of its innermost run. */

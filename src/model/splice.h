@@ -77,6 +77,9 @@ typedef bool (*splice_same_function)(void *data, uint64_t one, uint64_t other);
  */
 typedef uint32_t (*splice_cause)(void *data, uint32_t site, const struct splice_frame **ret);
 
+/* Whether tasks of this site are callbacks: runs of one function, which may leave it by a jump. */
+typedef bool (*splice_is_callback)(void *data, uint32_t site);
+
 #define SPLICE_ADAPTERS_MAX 16u
 
 struct splice_options {
@@ -86,8 +89,9 @@ struct splice_options {
 	uint32_t adapter_count;
 	splice_same_function same; /* or NULL: not checked */
 	void *same_data;
-	splice_cause cause; /* or NULL: there are none */
-	void *cause_data;
+	splice_cause cause;             /* or NULL: there are none */
+	splice_is_callback is_callback; /* as well */
+	void *cause_data;               /* of both */
 };
 
 /* Which anchor an address inside of them is in, 0 to 31. */

@@ -28,6 +28,12 @@ static uint32_t cause(void *data, uint32_t site, const struct splice_frame **ret
 	return 3;
 }
 
+static bool is_callback(void *data, uint32_t site)
+{
+	(void)data;
+	return site == 1;
+}
+
 /* With an adapter; with or without the names of functions. */
 static struct splice_options options_of(bool named)
 {
@@ -36,6 +42,7 @@ static struct splice_options options_of(bool named)
 	options.adapters[options.adapter_count++] =
 		(struct splice_anchors){ADAPTERS, ADAPTERS + 0x1000};
 	options.cause = cause;
+	options.is_callback = is_callback;
 	return options;
 }
 
@@ -66,6 +73,15 @@ static void a_callback_is_followed_by_why_it_runs(void)
 	CHECK_EQ(frames[3].task, stage.segments[0].task);
 	/* Without an adapter: a program that calls the hooks itself. */
 	expect_both("a f @0 % m", "c:f", SPLICE_EXACT, "a f! x+ y^ z+");
+}
+
+/* What its last act calls takes its place on the stack. */
+static void a_callback_that_jumped_elsewhere_is_known_by_the_chain(void)
+{
+	expect(true, "a g @0 % m", "c:f", SPLICE_EXACT, "a g f! x+ y^ z+");
+	expect(true, "a g & @0 % & l m", "c:f", SPLICE_EXACT, "a g f! x+ y^ z+");
+	/* Without names, what the anchor called is taken for the callback. */
+	expect(false, "a g @0 % m", "c:f", SPLICE_EXACT, "a g! x+ y^ z+");
 }
 
 static void the_library_may_lie_between_adapter_and_callback(void)
@@ -246,6 +262,7 @@ static void nonsense_is_spliced_within_bounds(void)
 int main(void)
 {
 	RUN(a_callback_is_followed_by_why_it_runs);
+	RUN(a_callback_that_jumped_elsewhere_is_known_by_the_chain);
 	RUN(the_library_may_lie_between_adapter_and_callback);
 	RUN(an_adapter_on_its_way_to_the_callback_has_it_from_the_chain);
 	RUN(a_coroutine_is_found_above_what_its_library_calls_it_through);
