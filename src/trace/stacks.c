@@ -65,17 +65,18 @@ static struct unweave_frame *node_of(const struct stacks *stacks, uint32_t id)
 	return &stacks->slabs[(id - 1) / SLAB_NODES][(id - 1) % SLAB_NODES];
 }
 
-static uint64_t hash_frame(uint32_t awaiter, uint64_t address, int32_t state, uint32_t kind)
+/* Two products that need not wait for each other, nor for what the awaiter holds. */
+static inline uint64_t hash_frame(const struct unweave_frame *awaiter, uint64_t address,
+				  int32_t state, uint32_t kind)
 {
-	uint64_t below = (uint64_t)awaiter << 32 | ((uint32_t)state * 2u + kind);
+	uint64_t own = address ^ (uint64_t)((uint32_t)state * 2u + kind) << 32;
 
-	return hash_mix(hash_mix(below) ^ address);
+	return hash_mix((uintptr_t)awaiter) ^ own * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
 static uint64_t hash_node(const struct unweave_frame *node)
 {
-	return hash_frame(node->awaiter ? node->awaiter->id : 0, node->address, node->state,
-			  node->kind);
+	return hash_frame(node->awaiter, node->address, node->state, node->kind);
 }
 
 static void insert(struct slot *slots, unsigned shift, uint64_t hash, uint32_t id)
@@ -146,7 +147,7 @@ add_node(struct stacks *stacks, const struct unweave_frame *awaiter, uint64_t ad
 const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
 					uint64_t address, int32_t state, uint32_t kind)
 {
-	uint64_t hash = hash_frame(awaiter ? awaiter->id : 0, address, state, kind);
+	uint64_t hash = hash_frame(awaiter, address, state, kind);
 	uint64_t mask = UINT64_MAX >> stacks->shift;
 
 	for (uint64_t at = hash >> stacks->shift; stacks->slots[at].id; at = (at + 1) & mask) {
