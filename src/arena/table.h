@@ -153,12 +153,15 @@ static inline bool table_fits(uint64_t at, uint64_t bytes, uint64_t size)
 	return at % 4096 == 0 && at >= ARENA_POOL_AT && at <= size && bytes <= size - at;
 }
 
-/* Finds the table in a mapping of `bytes` bytes; false if it does not lie within. */
+/*
+ * Finds the table in a mapping of `bytes` bytes, by what is `told` of it: the mapping itself, or a
+ * copy that does not change meanwhile. False if it does not lie within.
+ */
 static inline bool table_view(struct table *ret, const struct arena_control *control,
-			      uint64_t bytes)
+			      const struct arena_control *told, uint64_t bytes)
 {
-	uint64_t tasks_at = control->tasks_at, names_at = control->task_names_at;
-	uint32_t max = control->tasks_max;
+	uint64_t tasks_at = told->tasks_at, names_at = told->task_names_at;
+	uint32_t max = told->tasks_max;
 
 	if (max > TABLE_MOST ||
 	    (max && (!table_fits(tasks_at, table_bytes(max), bytes) ||

@@ -111,7 +111,7 @@ static bool suits_if_strange(uint32_t pid, void *data)
 	if (stat(path, &st) < 0 || st.st_uid == geteuid() || !is_ready(pid) ||
 	    find_pid(attachment, pid, NULL) < 0)
 		return false;
-	if (!atomic_load(&attachment->control->armed) && attach_lock(attachment, NULL) == 0)
+	if (!attach_armed(attachment) && attach_lock(attachment, NULL) == 0)
 		return true;
 	attach_fini(attachment);
 	return false;

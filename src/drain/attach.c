@@ -18,13 +18,14 @@
 #include "arena/where.h"
 #include "util/cleanup.h"
 
-/* What a mapping must have to be walked safely; copied out, since it may change under us. */
-static int check(struct attachment *attachment, struct diag *diag)
-{
-	const struct arena_control *control = attachment->control;
+/* What never changes in a control page; the rest of the struct is left alone. */
+#define TOLD_BYTES offsetof(struct arena_control, config)
 
-	/* Pairs with the release of `magic` in the program. */
-	if (atomic_load_explicit(&attachment->control->magic, memory_order_acquire) != ARENA_MAGIC)
+/* What a mapping must have to be walked safely, by a copy of it: it may change under us. */
+static int check(struct attachment *attachment, const struct arena_control *control,
+		 struct diag *diag)
+{
+	if (control->magic != ARENA_MAGIC)
 		return diag_set(diag, -EBADMSG, "not an arena of unweave");
 	if (control->layout != ARENA_LAYOUT || control->lines != ARENA_LINES ||
 	    control->pool_at != ARENA_POOL_AT) {
@@ -43,47 +44,92 @@ static int check(struct attachment *attachment, struct diag *diag)
 		attachment->chunks_max = control->chunks_max;
 	if (attachment->chunks_max > ARENA_CHUNKS_MAX)
 		attachment->chunks_max = ARENA_CHUNKS_MAX;
-	if (!table_view(&attachment->table, control, attachment->bytes))
+	if (!table_view(&attachment->table, attachment->control, control, attachment->bytes))
 		return diag_set(diag, -EBADMSG,
 				"the program's arena has a task table that does not fit it");
 	attachment->pool_address = control->pool_address;
 	attachment->pid = control->pid;
+	attachment->pid_namespace = control->pid_namespace;
 	attachment->started = control->started;
 	return 0;
 }
 
-int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag)
+/* The same of one in memory that is ours. */
+static int check_memory(struct attachment *attachment, struct diag *diag)
 {
-	struct attachment attachment = {.fd = fd, .directory = -1};
+	struct arena_control told;
+
+	/* Pairs with the release of `magic` in the program. */
+	told.magic = atomic_load_explicit(&attachment->control->magic, memory_order_acquire);
+	memcpy((char *)&told + sizeof(told.magic),
+	       (const char *)attachment->control + sizeof(told.magic),
+	       TOLD_BYTES - sizeof(told.magic));
+	return check(attachment, &told, diag);
+}
+
+static int map_and_check(struct attachment *attachment, int protection, struct diag *diag)
+{
+	struct arena_control told;
 	struct stat st;
+	void *memory;
+
+	if (fstat(attachment->fd, &st) < 0)
+		return diag_set(diag, -errno, "%m");
+	attachment->device = st.st_dev;
+	attachment->inode = st.st_ino;
+	attachment->bytes = (uint64_t)st.st_size;
+	if (attachment->bytes < ARENA_POOL_AT + ARENA_CHUNK_BYTES ||
+	    pread(attachment->fd, &told, TOLD_BYTES, 0) != TOLD_BYTES)
+		return diag_set(diag, -EBADMSG, "not an arena of unweave");
+	memory = mmap(NULL, attachment->bytes, protection, MAP_SHARED, attachment->fd, 0);
+	if (memory == MAP_FAILED)
+		return diag_set(diag, -errno, "%m");
+	attachment->control = memory;
+	return check(attachment, &told, diag);
+}
+
+static int attach_file(struct attachment *ret, int fd, const char *path, bool left,
+		       struct diag *diag)
+{
+	struct attachment attachment = {.fd = fd, .directory = -1, .copied = left};
 	int r;
 
 	snprintf(attachment.path, sizeof(attachment.path), "%s", path);
-	if (fstat(fd, &st) < 0) {
-		close(fd);
-		return diag_set(diag, -errno, "%m");
-	}
-	attachment.device = st.st_dev;
-	attachment.inode = st.st_ino;
-	attachment.bytes = (uint64_t)st.st_size;
-	if (attachment.bytes < ARENA_POOL_AT + ARENA_CHUNK_BYTES) {
-		close(fd);
-		return diag_set(diag, -EBADMSG, "not an arena of unweave");
-	}
-	attachment.control =
-		mmap(NULL, attachment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (attachment.control == MAP_FAILED) {
-		r = diag_set(diag, -errno, "%m");
-		close(fd);
-		return r;
-	}
-	r = check(&attachment, diag);
-	if (r < 0) {
+	r = map_and_check(&attachment, left ? PROT_READ : PROT_READ | PROT_WRITE, diag);
+	if (r < 0 && attachment.control)
 		attach_fini(&attachment);
-		return r;
-	}
-	*ret = attachment;
-	return 0;
+	else if (r < 0)
+		close(fd);
+	else
+		*ret = attachment;
+	return r;
+}
+
+int attach_fd(struct attachment *ret, int fd, const char *path, struct diag *diag)
+{
+	return attach_file(ret, fd, path, false, diag);
+}
+
+int attach_left(struct attachment *ret, int fd, const char *path, struct diag *diag)
+{
+	return attach_file(ret, fd, path, true, diag);
+}
+
+/* A word of the control page, at `offset`, as it is now; 0 if it is gone. */
+static uint32_t read_word(const struct attachment *attachment, size_t offset)
+{
+	uint32_t word = 0;
+
+	if (attachment->fd < 0)
+		return atomic_load_explicit(
+			(_Atomic uint32_t *)((char *)attachment->control + offset),
+			memory_order_acquire);
+	return pread(attachment->fd, &word, sizeof(word), (off_t)offset) == sizeof(word) ? word : 0;
+}
+
+uint32_t attach_armed(const struct attachment *attachment)
+{
+	return read_word(attachment, offsetof(struct arena_control, armed));
 }
 
 /* Field 22 of /proc/PID/stat. */
@@ -175,7 +221,7 @@ int attach_own(struct attachment *ret, struct arena_control *control, const char
 		attachment.device = st.st_dev;
 		attachment.inode = st.st_ino;
 	}
-	r = check(&attachment, diag);
+	r = check_memory(&attachment, diag);
 	if (r < 0)
 		attach_fini(&attachment);
 	else
@@ -189,7 +235,7 @@ int attach_copy(struct attachment *ret, void *memory, uint64_t bytes, struct dia
 		.control = memory, .bytes = bytes, .copied = true, .fd = -1, .directory = -1};
 	int r = bytes < ARENA_POOL_AT + ARENA_CHUNK_BYTES
 			? diag_set(diag, -EBADMSG, "not an arena of unweave")
-			: check(&attachment, diag);
+			: check_memory(&attachment, diag);
 
 	if (r < 0)
 		attach_fini(&attachment);
@@ -200,7 +246,7 @@ int attach_copy(struct attachment *ret, void *memory, uint64_t bytes, struct dia
 
 int attach_lock(struct attachment *attachment, struct diag *diag)
 {
-	uint32_t other = atomic_load(&attachment->control->session.pid);
+	uint32_t other = read_word(attachment, offsetof(struct arena_control, session.pid));
 
 	/* An arena without a file can be reached by its own process only: embed sees to that. */
 	if (attachment->fd < 0 || flock(attachment->fd, LOCK_EX | LOCK_NB) == 0)
@@ -273,8 +319,7 @@ bool attach_is_alive(const struct attachment *attachment)
 		return true;
 	if (attachment->cut || attachment->copied)
 		return false;
-	if (atomic_load_explicit(&attachment->control->life, memory_order_acquire) ==
-	    ARENA_REPLACED)
+	if (read_word(attachment, offsetof(struct arena_control, life)) == ARENA_REPLACED)
 		return false;
 	/* In a chroot without /proc it could not find out itself. */
 	if (!attachment->started)

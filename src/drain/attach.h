@@ -3,7 +3,9 @@
  * Finds, maps and checks a program's arena.
  *
  * Nothing in it is believed: a program may be hostile, or broken. The sizes are
- * checked once, here, against the mapping; indices at each use, by the streams.
+ * checked once, here, against the mapping; indices at each use, by the streams. Until
+ * an attachment is guarded (cli/guard.h) nothing touches its mapping, but for that of
+ * our own process: the file may be cut at any time, and is read by system calls.
  */
 #ifndef DRAIN_ATTACH_H
 #define DRAIN_ATTACH_H
@@ -32,6 +34,7 @@ struct attachment {
 	uint32_t chunks_max;   /* that fit the mapping */
 	uint64_t pool_address; /* of the pool in the program: as it was when checked */
 	uint32_t pid;
+	uint64_t pid_namespace; /* that `pid` is of, as the program says it: inode; 0: unknown */
 	uint64_t started;
 	enum arena_clock clock;
 	int fd;        /* of the arena's file, locked; -1 for one of our own process */
@@ -59,6 +62,9 @@ int attach_own(struct attachment *ret, struct arena_control *control, const char
  */
 int attach_copy(struct attachment *ret, void *memory, uint64_t bytes, struct diag *diag);
 
+/* The same of one in a file, which is only read; takes `fd` over. */
+int attach_left(struct attachment *ret, int fd, const char *path, struct diag *diag);
+
 /* Takes the arena for recording. Returns -EBUSY while another does; `diag` says which. */
 int attach_lock(struct attachment *attachment, struct diag *diag);
 
@@ -76,6 +82,9 @@ uint64_t attach_started_at(uint32_t pid);
 
 /* The arena of a process that has it in a memfd. Returns -ENOENT if it has not. */
 int attach_open_memfd(uint32_t pid);
+
+/* Whether it was begun to be recorded for a recorder that is to come: its pid; 0: for none. */
+uint32_t attach_armed(const struct attachment *attachment);
 
 /* Whether the program is still there, in the image that made this arena. */
 bool attach_is_alive(const struct attachment *attachment);

@@ -209,7 +209,7 @@ static uint64_t namespace_of(const char *process)
 /* A child of fork() has what is left of its parent's among its own; and others share names. */
 static bool is_its_own(struct attachment *attachment, uint32_t pid)
 {
-	uint64_t namespace = attachment->control->pid_namespace;
+	uint64_t namespace = attachment->pid_namespace;
 	char process[16];
 
 	snprintf(process, sizeof(process), "%u", pid);
@@ -376,14 +376,15 @@ static bool is_armed_for(int fd, uint32_t recorder)
 /* Locks it, and takes the order off: what is left says only that somebody comes. */
 static int claim(struct attachment *attachment)
 {
+	const uint32_t claimed = 1;
 	int r = attach_lock(attachment, NULL);
 
-	if (r < 0) {
+	if (r == 0 && pwrite(attachment->fd, &claimed, sizeof(claimed),
+			     offsetof(struct arena_control, armed)) < 0)
+		r = -errno;
+	if (r < 0)
 		attach_fini(attachment);
-		return r;
-	}
-	atomic_store(&attachment->control->armed, 1);
-	return 0;
+	return r;
 }
 
 int find_armed(struct attachment *ret, uint32_t recorder, uint32_t pid)
@@ -437,7 +438,7 @@ int find_begun(struct attachment *ret, uint32_t recorder, uint32_t pid, uint32_t
 		if (r < 0)
 			return r;
 	}
-	if (atomic_load(&attachment.control->armed) == recorder) {
+	if (attach_armed(&attachment) == recorder) {
 		*ret = attachment;
 		return claim(ret);
 	}

@@ -198,7 +198,7 @@ static void begin(struct sampler *sampler)
 	threads_init(&sampler->threads, (pid_t)sampler->attachment->pid,
 		     (int)atomic_load(&arena->signal));
 	take_begin(sampler->take);
-	sampler->begun = clock_ticks(sampler->attachment->control->clock);
+	sampler->begun = clock_ticks(sampler->attachment->clock);
 	atomic_store(&arena->lost, 0);
 	atomic_store(&arena->period_ns, sampler->period_ns);
 	for (unsigned i = 0; i < ARENA_TIMERS; i++)

@@ -108,35 +108,27 @@ static const struct core_mapping *mapped_arena(const struct core *core, bool *re
 	return NULL;
 }
 
-/* Maps a file that a core names: only to be read, and only if it is one. */
-static int map_file(const char *path, void **ret, uint64_t *ret_bytes)
+/* Opens a file that a core names, if it is one. */
+static int open_file(const char *path)
 {
-	cleanup(close_fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	void *memory;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
-		return -ENOENT;
-	memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	*ret = memory;
-	*ret_bytes = (uint64_t)st.st_size;
-	return 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
-static int attach_left(struct attachment *ret, const struct core *core,
-		       const struct core_mapping *mapping, struct diag *diag)
+static int attach_mapped(struct attachment *ret, const struct core *core,
+			 const struct core_mapping *mapping, struct diag *diag)
 {
 	struct attachment attachment;
-	uint64_t bytes = 0;
-	void *memory = NULL;
-	int r = map_file(mapping->path, &memory, &bytes);
+	int fd = open_file(mapping->path);
+	int r = fd < 0 ? fd : attach_left(&attachment, fd, mapping->path, diag);
 
-	if (r == 0)
-		r = attach_copy(&attachment, memory, bytes, diag);
 	if (r < 0)
 		return r;
 	if (attachment.pid != core->pid ||
@@ -144,7 +136,6 @@ static int attach_left(struct attachment *ret, const struct core *core,
 		attach_fini(&attachment);
 		return -ENOENT;
 	}
-	snprintf(attachment.path, sizeof(attachment.path), "%s", mapping->path);
 	/* A core of a program that goes on does not go with an arena that does. */
 	attachment.copied = false;
 	if (attach_is_alive(&attachment)) {
@@ -206,7 +197,7 @@ int remains_attach(struct attachment *ret, struct core *core, struct diag *diag)
 			r = attach_dumped(ret, core, core->segments[i].start, diag);
 	mapping = r == -ENOENT ? mapped_arena(core, &memfd) : NULL;
 	if (mapping && !memfd)
-		r = attach_left(ret, core, mapping, diag);
+		r = attach_mapped(ret, core, mapping, diag);
 	if (r == -ENOENT || r == -EACCES)
 		return say_why_not(core, mapping, memfd, diag);
 	if (r < 0)

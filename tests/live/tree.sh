@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `unweave tree`, on programs that hang. $1 is one that does, $2 the tool.
-hung=$(realpath "$1") unweave=$(realpath "$2")
+# `unweave tree`, on programs that hang. $1 is one that does, $2 the tool, $3 what cuts arenas.
+hung=$(realpath "$1") unweave=$(realpath "$2") cut=$(realpath "$3")
 # shellcheck source=tests/abi/tap.sh
 . "$(dirname "$0")/../abi/tap.sh"
 unset UNWEAVE_TRACE UNWEAVE_DISABLE
@@ -181,6 +181,27 @@ bears_a_cut_arena()
 	done
 }
 
+# The first moment at which it can be cut is when it has been mapped, and not been looked at yet.
+bears_a_cut_at_once()
+{
+	local look length result
+	begin many 2000
+	kill -STOP "$pid"
+	cp --sparse=always "$UNWEAVE_DIR"/unweave-*/"$pid"-* whole
+	for look in ps "tree $pid" "status $pid" "top -b --table $pid" "record -qo cut.unw -p $pid"; do
+		for length in 0 16384 3000000; do
+			# It is whole for each, and the same file, which the program has mapped.
+			cp --sparse=always whole "$(echo "$UNWEAVE_DIR"/unweave-*/"$pid"-*)"
+			# shellcheck disable=SC2086 # words
+			UNWEAVE_TEST_CUT=$length LD_PRELOAD=$cut timeout 30 "$unweave" $look >shown 2>words
+			result=$?
+			[ $result -le 1 ] || { echo "$look, cut to $length, ended with $result" && cat words && end && return 1; }
+			[ $result -eq 0 ] || grep -q '^unweave: ' words || { end && return 1; }
+		done
+	done
+	end
+}
+
 # Most of them end while they are looked at.
 bears_programs_that_end()
 {
@@ -221,6 +242,7 @@ try '300,000 tasks are no trouble' takes_many
 try 'tasks can be chosen and sorted' chooses
 try 'a process that became another program says so' knows_another_program
 try 'an arena that is cut off is no trouble' bears_a_cut_arena
+try 'nor is one that is cut as soon as it is mapped' bears_a_cut_at_once
 try 'nor is a program that ends meanwhile' bears_programs_that_end
 try 'a mistake gets a sentence' says_what_is_wrong
 finish

@@ -18,7 +18,8 @@ static inline struct table the_table(void)
 	struct table table = {0};
 
 	CHECK(emit_birth());
-	CHECK(table_view(&table, emit_process.control, emit_process.control->bytes));
+	CHECK(table_view(&table, emit_process.control, emit_process.control,
+			 emit_process.control->bytes));
 	return table;
 }
 

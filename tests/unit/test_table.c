@@ -357,23 +357,23 @@ static void a_table_that_does_not_fit_the_mapping_is_refused(void)
 	control->tasks_at = ARENA_POOL_AT;
 	control->task_names_at = ARENA_POOL_AT + table_bytes(256);
 	control->tasks_max = 256;
-	CHECK(table_view(&table, control, bytes));
+	CHECK(table_view(&table, control, control, bytes));
 	CHECK_EQ(table.max, 256);
-	CHECK(!table_view(&table, control, bytes - 1));
+	CHECK(!table_view(&table, control, control, bytes - 1));
 	control->tasks_max = UINT32_MAX;
-	CHECK(!table_view(&table, control, bytes));
+	CHECK(!table_view(&table, control, control, bytes));
 	control->tasks_max = 256;
 	control->tasks_at = UINT64_MAX - 4095;
-	CHECK(!table_view(&table, control, bytes));
+	CHECK(!table_view(&table, control, control, bytes));
 	control->tasks_at = 0;
-	CHECK(!table_view(&table, control, bytes));
+	CHECK(!table_view(&table, control, control, bytes));
 	/* What the program says later is not believed. */
 	control->tasks_ready = UINT32_MAX;
 	CHECK_EQ(table_ready(&table), 256);
 	CHECK(!table_read(&table, 256, &entry));
 	CHECK(!table_read(&table, 0, &entry));
 	control->tasks_max = 0;
-	CHECK(table_view(&table, control, 0));
+	CHECK(table_view(&table, control, control, 0));
 	CHECK(!table_read(&table, 1, &entry));
 	free(control);
 }
