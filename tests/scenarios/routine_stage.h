@@ -3,10 +3,13 @@
  * Coroutines as a C++ library drives them, in C, beside an oracle.
  *
  * A function of the program is told what to do step by step; each step calls the
- * hooks as a library would. The oracle keeps, in plain arrays, which tasks there are,
- * who awaits whom where, and which places on the stack run what; it knows nothing of
- * links, heads and views. At each step unweave_here() and the anchors on the stack are
- * compared with it, and in the end the events with what it expected.
+ * hooks as a library would. At each step unweave_here() and the anchors on the stack are
+ * compared with what the oracle says, and in the end the events with what it expected:
+ *
+ *     routine_oracle.c  which tasks there are, who awaits whom where, and which places on
+ *                       the stack run what
+ *     routine_steps.c   what a coroutine may do
+ *     routine_stage.c   has coroutines do what they are told, until nothing is left
  */
 #ifndef SCENARIOS_ROUTINE_STAGE_H
 #define SCENARIOS_ROUTINE_STAGE_H
@@ -42,16 +45,15 @@ enum step {
 
 /*
  * Records the program: so many roots, then whatever waits, until nothing does. What is done
- * next says `next`, which gets how many places there are on the stack. Returns how many checks
- * failed.
+ * next says `next`, which gets how many places there are on the stack.
  */
-int stage_play(enum step (*next)(uint32_t depth), uint32_t roots);
+void stage_play(enum step (*next)(uint32_t depth), uint32_t roots);
 
 /*
  * The same with sessions that come and go at any step. Whatever is shown must be so then, but
  * something may be unknown: what began while nobody recorded.
  */
-int stage_play_sessions(enum step (*next)(uint32_t depth), uint32_t roots);
+void stage_play_sessions(enum step (*next)(uint32_t depth), uint32_t roots);
 
 /* How many events of a kind there were. */
 size_t stage_count(enum unweave_event_kind kind);

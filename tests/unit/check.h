@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_tests, check_failed_tests, check_failed;
+/* One of each in a program, of however many files. */
+__attribute__((weak)) int check_tests, check_failed_tests, check_failed;
 
 /* Stops telling after 20 in one test: random inputs tend to fail by the thousand. */
 static inline bool check_note(bool ok)
