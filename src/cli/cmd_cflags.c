@@ -9,8 +9,6 @@
 #include "cli/cmd.h"
 #include "cli/say.h"
 
-enum { OPTION_CORO = 1, OPTION_ASIO, OPTION_LIBS };
-
 /* Where headers and library lie, from the directory of this program: where it was built, or is
  * installed. */
 struct tree {
@@ -96,21 +94,19 @@ static void print_library(const char *here, const char *path)
 		printf(" -L%s -Wl,-rpath,%s -lunweave", whole, whole);
 }
 
+struct wanted {
+	bool coro, asio, libs;
+};
+
 static int run(struct options *options)
 {
-	bool coro = false, asio = false, libs = false;
+	struct wanted wanted = {0};
 	const struct tree *tree;
 	char here[PATH_MAX];
-	int option;
 
-	while ((option = options_next(options)) > 0) {
-		coro |= option == OPTION_CORO;
-		asio |= option == OPTION_ASIO;
-		libs |= option == OPTION_LIBS;
-	}
-	if (option < 0)
+	if (!options_read(options, &wanted))
 		return options->status;
-	if (options->operand_count || (!coro && !asio)) {
+	if (options->operand_count || (!wanted.coro && !wanted.asio)) {
 		say_error(NULL, options->operand_count ? "cflags: there is nothing to be named"
 						       : "cflags: for what?");
 		say_hint("unweave cflags --coro, or --asio, and --libs to link");
@@ -123,21 +119,21 @@ static int run(struct options *options)
 	}
 	/* Also for Asio, whose coroutines are no others. */
 	printf("-I%s", resolve(here, tree->coro, (char[PATH_MAX]){0}));
-	if (asio && strcmp(tree->asio, tree->headers) != 0)
+	if (wanted.asio && strcmp(tree->asio, tree->headers) != 0)
 		print_include(here, tree->asio);
 	print_include(here, tree->headers);
-	if (asio)
+	if (wanted.asio)
 		printf(" -include unweave/asio.hpp");
-	if (libs)
+	if (wanted.libs)
 		print_library(here, tree->library);
 	printf("\n");
 	return EXIT_OK;
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_CORO, 0, "coro", NULL, "C++20 coroutines"},
-	{OPTION_ASIO, 0, "asio", NULL, "handlers of Asio, and coroutines"},
-	{OPTION_LIBS, 0, "libs", NULL, "also what it is to be linked with"},
+	{0, "coro", NULL, "C++20 coroutines", OPTION_FLAG(struct wanted, coro)},
+	{0, "asio", NULL, "handlers of Asio, and coroutines", OPTION_FLAG(struct wanted, asio)},
+	{0, "libs", NULL, "also what it is to be linked with", OPTION_FLAG(struct wanted, libs)},
 	{0},
 };
 

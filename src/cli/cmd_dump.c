@@ -13,19 +13,6 @@
 #include "util/cleanup.h"
 #include "view/naming.h"
 
-enum {
-	OPTION_JSON = 1,
-	OPTION_TASK,
-	OPTION_THREAD,
-	OPTION_KIND,
-	OPTION_FROM,
-	OPTION_TO,
-	OPTION_LIMIT,
-	OPTION_STACKS,
-	OPTION_SAMPLES,
-	OPTION_NO_FILES,
-};
-
 struct plan {
 	struct filter filter;
 	uint64_t limit;
@@ -152,14 +139,15 @@ static int dump(const char *path, const struct plan *plan, struct diag *diag)
 	return r < 0 ? r : dump_events(&context, plan, diag);
 }
 
-static int set_kinds(struct plan *plan, const struct options *options)
+static int add_kinds(const struct options *options, void *to)
 {
+	struct filter *filter = to;
 	const char *names[NAMES_KINDS - 1], *wrong, *close;
 	char word[32];
 
-	wrong = filter_add_kinds(&plan->filter, options->value, word, sizeof(word));
+	wrong = filter_add_kinds(filter, options->value, word, sizeof(word));
 	if (!wrong)
-		return 0;
+		return EXIT_OK;
 	for (unsigned kind = UNWEAVE_EVENT_CREATE; kind < NAMES_KINDS; kind++)
 		names[kind - 1] = name_kind(kind);
 	close = say_closest(wrong, names, NAMES_KINDS - 1);
@@ -171,8 +159,9 @@ static int set_kinds(struct plan *plan, const struct options *options)
 	return EXIT_USAGE;
 }
 
-static int set_number(struct filter_list *list, const struct options *options)
+static int add_number(const struct options *options, void *to)
 {
+	struct filter_list *list = to;
 	uint64_t number;
 
 	if (!options_number(options, &number))
@@ -181,68 +170,19 @@ static int set_number(struct filter_list *list, const struct options *options)
 		say_error(NULL, "out of memory");
 		return EXIT_FAILED;
 	}
-	return 0;
-}
-
-static int set_time(uint64_t *to, const struct options *options)
-{
-	if (!figures_time(options->value, to))
-		return options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
-	return 0;
-}
-
-/* Takes one option into the plan. Returns how to exit, or 0. */
-static int set(struct plan *plan, const struct options *options, int option)
-{
-	switch (option) {
-	case OPTION_JSON:
-		plan->json = true;
-		return 0;
-	case OPTION_STACKS:
-		plan->stacks = true;
-		return 0;
-	case OPTION_SAMPLES:
-		plan->samples = true;
-		return 0;
-	case OPTION_NO_FILES:
-		plan->no_files = true;
-		return 0;
-	case OPTION_TASK:
-		return set_number(&plan->filter.tasks, options);
-	case OPTION_THREAD:
-		return set_number(&plan->filter.threads, options);
-	case OPTION_KIND:
-		return set_kinds(plan, options);
-	case OPTION_FROM:
-		return set_time(&plan->filter.from, options);
-	case OPTION_TO:
-		return set_time(&plan->filter.to, options);
-	default:
-		if (!options_number(options, &plan->limit))
-			return options_bad_value(options, "a number");
-		return 0;
-	}
+	return EXIT_OK;
 }
 
 static int run(struct options *options)
 {
 	cleanup(plan_fini) struct plan plan = {.filter = FILTER_INIT, .limit = UINT64_MAX};
 	struct diag diag = {0};
-	int option, r;
+	int r;
 
-	while ((option = options_next(options)) > 0) {
-		r = set(&plan, options, option);
-		if (r)
-			return r;
-	}
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
-	if (options->operand_count != 1) {
-		say_error(NULL, "dump: %s",
-			  options->operand_count ? "one trace at a time" : "which trace?");
-		say_hint("unweave dump FILE");
+	if (!options_name_a_trace(options, "unweave dump FILE"))
 		return EXIT_USAGE;
-	}
 	r = dump(options->operands[0], &plan, &diag);
 	if (r < 0) {
 		fflush(stdout);
@@ -258,16 +198,24 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_JSON, 'j', "json", NULL, "one JSON object an event, a line each"},
-	{OPTION_TASK, 't', "task", "ID", "only events of this task; may be repeated"},
-	{OPTION_THREAD, 'T', "thread", "N", "only of this thread, by number or tid; repeatable"},
-	{OPTION_KIND, 'k', "kind", "K[,K]...", "only these kinds of events"},
-	{OPTION_FROM, 0, "from", "TIME", "from this time after the first event on"},
-	{OPTION_TO, 0, "to", "TIME", "up to this time"},
-	{OPTION_LIMIT, 'n', "limit", "N", "at most N events"},
-	{OPTION_STACKS, 's', "stacks", NULL, "with the addresses of each chain, innermost first"},
-	{OPTION_SAMPLES, 0, "samples", NULL, "the samples instead of the events"},
-	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
+	{'j', "json", NULL, "one JSON object an event, a line each",
+	 OPTION_FLAG(struct plan, json)},
+	{'t', "task", "ID", "only events of this task; may be repeated", add_number,
+	 offsetof(struct plan, filter.tasks)},
+	{'T', "thread", "N", "only of this thread, by number or tid; repeatable", add_number,
+	 offsetof(struct plan, filter.threads)},
+	{'k', "kind", "K[,K]...", "only these kinds of events", add_kinds,
+	 offsetof(struct plan, filter)},
+	{0, "from", "TIME", "from this time after the first event on",
+	 OPTION_TIME(struct plan, filter.from)},
+	{0, "to", "TIME", "up to this time", OPTION_TIME(struct plan, filter.to)},
+	{'n', "limit", "N", "at most N events", OPTION_NUMBER(struct plan, limit)},
+	{'s', "stacks", NULL, "with the addresses of each chain, innermost first",
+	 OPTION_FLAG(struct plan, stacks)},
+	{0, "samples", NULL, "the samples instead of the events",
+	 OPTION_FLAG(struct plan, samples)},
+	{0, "no-files", NULL, "names only from the trace, not from files",
+	 OPTION_FLAG(struct plan, no_files)},
 	{0},
 };
 

@@ -15,16 +15,6 @@
 
 #define OUTPUT_BUFFER ((size_t)1 << 20)
 
-enum {
-	OPTION_FORMAT = 1,
-	OPTION_OUTPUT,
-	OPTION_CPU,
-	OPTION_WAIT,
-	OPTION_WALL,
-	OPTION_PLAIN,
-	OPTION_NO_FILES,
-};
-
 DEFINE_FREEP(struct reader, reader_free)
 DEFINE_FREEP(struct symbols, symbols_free)
 
@@ -32,7 +22,8 @@ struct plan {
 	const char *trace;
 	const char *output; /* NULL: stdout */
 	const struct export_format *format;
-	unsigned values;
+	bool cpu, wait, wall;
+	unsigned values; /* a bit for each of these */
 	bool plain;
 	bool no_files;
 };
@@ -165,14 +156,16 @@ static int write_stdout(const struct plan *plan)
 	return r < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int set_format(struct plan *plan, const struct options *options)
+static int set_format(const struct options *options, void *to)
 {
+	const struct export_format *format = export_find(options->value);
 	const char *names[16], *close;
 	size_t count = 0;
 
-	plan->format = export_find(options->value);
-	if (plan->format)
-		return 0;
+	if (format) {
+		*(const struct export_format **)to = format;
+		return EXIT_OK;
+	}
 	while (export_formats[count] && count < sizeof(names) / sizeof(names[0])) {
 		names[count] = export_formats[count]->name;
 		count++;
@@ -186,42 +179,20 @@ static int set_format(struct plan *plan, const struct options *options)
 	return EXIT_USAGE;
 }
 
-static int set(struct plan *plan, const struct options *options, int option)
+static int set_output(const struct options *options, void *to)
 {
-	switch (option) {
-	case OPTION_FORMAT:
-		return set_format(plan, options);
-	case OPTION_OUTPUT:
-		plan->output = strcmp(options->value, "-") == 0 ? NULL : options->value;
-		return 0;
-	case OPTION_CPU:
-		plan->values |= 1u << PROFILE_CPU;
-		return 0;
-	case OPTION_WAIT:
-		plan->values |= 1u << PROFILE_WAIT;
-		return 0;
-	case OPTION_WALL:
-		plan->values |= 1u << PROFILE_WALL;
-		return 0;
-	case OPTION_PLAIN:
-		plan->plain = true;
-		return 0;
-	default:
-		plan->no_files = true;
-		return 0;
-	}
+	*(const char **)to = strcmp(options->value, "-") == 0 ? NULL : options->value;
+	return EXIT_OK;
 }
 
 /* Whether what was asked for goes together. Returns how to exit, or 0. */
 static int check(struct plan *plan, const struct options *options)
 {
-	if (options->operand_count != 1) {
-		say_error(NULL, "export: %s",
-			  options->operand_count ? "one trace at a time" : "which trace?");
-		say_hint("unweave export FILE --format FORMAT -o OUTPUT");
+	if (!options_name_a_trace(options, "unweave export FILE --format FORMAT -o OUTPUT"))
 		return EXIT_USAGE;
-	}
 	plan->trace = options->operands[0];
+	plan->values = (unsigned)plan->cpu << PROFILE_CPU | (unsigned)plan->wait << PROFILE_WAIT |
+		       (unsigned)plan->wall << PROFILE_WALL;
 	if (!plan->format) {
 		say_error(NULL, "export: to which format?");
 		say_hint("--format perfetto, chrome, speedscope, pprof, folded or firefox");
@@ -245,14 +216,9 @@ static int check(struct plan *plan, const struct options *options)
 static int run(struct options *options)
 {
 	struct plan plan = {0};
-	int option, r;
+	int r;
 
-	while ((option = options_next(options)) > 0) {
-		r = set(&plan, options, option);
-		if (r)
-			return r;
-	}
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
 	r = check(&plan, options);
 	if (r)
@@ -261,13 +227,17 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_FORMAT, 'f', "format", "FORMAT", "which one; see below"},
-	{OPTION_OUTPUT, 'o', "output", "FILE", "write to FILE; '-', or none: to the output"},
-	{OPTION_CPU, 0, "cpu", NULL, "time on a CPU, by samples"},
-	{OPTION_WAIT, 0, "wait", NULL, "time in which tasks waited to be woken"},
-	{OPTION_WALL, 0, "wall", NULL, "all the time of tasks: running, waiting, queued"},
-	{OPTION_PLAIN, 0, "plain", NULL, "folded: names without _[a] and _[i]"},
-	{OPTION_NO_FILES, 0, "no-files", NULL, "name functions only by what the trace carries"},
+	{'f', "format", "FORMAT", "which one; see below", set_format,
+	 offsetof(struct plan, format)},
+	{'o', "output", "FILE", "write to FILE; '-', or none: to the output", set_output,
+	 offsetof(struct plan, output)},
+	{0, "cpu", NULL, "time on a CPU, by samples", OPTION_FLAG(struct plan, cpu)},
+	{0, "wait", NULL, "time in which tasks waited to be woken", OPTION_FLAG(struct plan, wait)},
+	{0, "wall", NULL, "all the time of tasks: running, waiting, queued",
+	 OPTION_FLAG(struct plan, wall)},
+	{0, "plain", NULL, "folded: names without _[a] and _[i]", OPTION_FLAG(struct plan, plain)},
+	{0, "no-files", NULL, "name functions only by what the trace carries",
+	 OPTION_FLAG(struct plan, no_files)},
 	{0},
 };
 

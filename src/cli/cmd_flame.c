@@ -13,18 +13,6 @@
 #include "view/flame.h"
 #include "view/naming.h"
 
-enum {
-	OPTION_OUTPUT = 1,
-	OPTION_SVG,
-	OPTION_CPU,
-	OPTION_WAIT,
-	OPTION_WALL,
-	OPTION_DIFF,
-	OPTION_BY_TASK,
-	OPTION_TITLE,
-	OPTION_NO_FILES,
-};
-
 DEFINE_FREEP(struct reader, reader_free)
 DEFINE_FREEP(struct symbols, symbols_free)
 DEFINE_FREEP(struct profile, profile_free)
@@ -272,60 +260,30 @@ static int make(const struct plan *plan)
 	return EXIT_OK;
 }
 
-static void choose(struct plan *plan, enum flame_metric metric)
+/* --cpu and the like; the last one counts. */
+static int set_metric(const struct options *options, void *to)
 {
-	plan->metric = metric;
-	plan->metric_chosen = true;
-}
+	static const char *const names[] = {
+		[FLAME_CPU] = "cpu", [FLAME_WAIT] = "wait", [FLAME_WALL] = "wall"};
+	struct plan *plan = to;
 
-static void set(struct plan *plan, const struct options *options, int option)
-{
-	switch (option) {
-	case OPTION_OUTPUT:
-		plan->output = options->value;
-		break;
-	case OPTION_SVG:
-		plan->svg = true;
-		break;
-	case OPTION_CPU:
-		choose(plan, FLAME_CPU);
-		break;
-	case OPTION_WAIT:
-		choose(plan, FLAME_WAIT);
-		break;
-	case OPTION_WALL:
-		choose(plan, FLAME_WALL);
-		break;
-	case OPTION_DIFF:
-		plan->traces[FLAME_OTHER] = options->value;
-		break;
-	case OPTION_BY_TASK:
-		plan->by_task = true;
-		break;
-	case OPTION_TITLE:
-		plan->title = options->value;
-		break;
-	default:
-		plan->no_files = true;
-	}
+	plan->metric = 0;
+	while (strcmp(options->name, names[plan->metric]) != 0)
+		plan->metric++;
+	plan->metric_chosen = true;
+	return EXIT_OK;
 }
 
 static int run(struct options *options)
 {
 	struct plan plan = {.metric = FLAME_CPU};
-	int option;
 
-	while ((option = options_next(options)) > 0)
-		set(&plan, options, option);
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
-	if (options->operand_count != 1) {
-		say_error(NULL, "flame: %s",
-			  options->operand_count ? "one trace at a time" : "which trace?");
-		say_hint(options->operand_count ? "unweave flame FILE --diff OTHER compares two"
-						: "unweave flame FILE");
+	if (!options_name_a_trace(options, options->operand_count
+						   ? "unweave flame FILE --diff OTHER compares two"
+						   : "unweave flame FILE"))
 		return EXIT_USAGE;
-	}
 	plan.traces[FLAME_THIS] = options->operands[0];
 	if (plan.output && ends_with(plan.output, ".svg"))
 		plan.svg = true;
@@ -333,15 +291,19 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_OUTPUT, 'o', "output", "FILE", "write to FILE, .html or .svg; '-': to stdout"},
-	{OPTION_SVG, 0, "svg", NULL, "a picture instead of a page"},
-	{OPTION_CPU, 0, "cpu", NULL, "show time on a CPU first: the default"},
-	{OPTION_WAIT, 0, "wait", NULL, "show waiting first, pending and queued"},
-	{OPTION_WALL, 0, "wall", NULL, "show all the time of tasks first"},
-	{OPTION_DIFF, 0, "diff", "OTHER", "compare with another trace"},
-	{OPTION_BY_TASK, 0, "by-task", NULL, "the label of the task is the outermost frame"},
-	{OPTION_TITLE, 0, "title", "TEXT", "what stands above the graph"},
-	{OPTION_NO_FILES, 0, "no-files", NULL, "only names that the trace carries itself"},
+	{'o', "output", "FILE", "write to FILE, .html or .svg; '-': to stdout",
+	 OPTION_TEXT(struct plan, output)},
+	{0, "svg", NULL, "a picture instead of a page", OPTION_FLAG(struct plan, svg)},
+	{0, "cpu", NULL, "show time on a CPU first: the default", set_metric, 0},
+	{0, "wait", NULL, "show waiting first, pending and queued", set_metric, 0},
+	{0, "wall", NULL, "show all the time of tasks first", set_metric, 0},
+	{0, "diff", "OTHER", "compare with another trace",
+	 OPTION_TEXT(struct plan, traces[FLAME_OTHER])},
+	{0, "by-task", NULL, "the label of the task is the outermost frame",
+	 OPTION_FLAG(struct plan, by_task)},
+	{0, "title", "TEXT", "what stands above the graph", OPTION_TEXT(struct plan, title)},
+	{0, "no-files", NULL, "only names that the trace carries itself",
+	 OPTION_FLAG(struct plan, no_files)},
 	{0},
 };
 

@@ -22,9 +22,12 @@
 #define SITES_MAX (1u << 20)
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { OPTION_JSON = 1, OPTION_NO_FILES };
-
 DEFINE_FREEP(struct reader, reader_free)
+
+struct plan {
+	bool json;
+	bool no_files; /* names only from the trace */
+};
 
 /* Tasks that were made at one place. */
 struct site_tally {
@@ -524,7 +527,7 @@ static void show_json(const char *path, const struct reader *reader, const struc
 	json_line(&json);
 }
 
-static int info(const char *path, bool as_json, bool no_files, struct diag *diag)
+static int info(const char *path, const struct plan *plan, struct diag *diag)
 {
 	cleanup(reader_freep) struct reader *reader = NULL;
 	cleanup(tally_fini) struct tally tally = {0};
@@ -532,13 +535,13 @@ static int info(const char *path, bool as_json, bool no_files, struct diag *diag
 
 	r = reader_open(&reader, path, NULL, NULL, diag);
 	if (r == 0)
-		r = naming_new(&tally.symbols, reader, no_files, diag);
+		r = naming_new(&tally.symbols, reader, plan->no_files, diag);
 	if (r < 0)
 		return r;
 	r = count(reader, &tally, diag);
 	if (r < 0)
 		return r;
-	if (as_json)
+	if (plan->json)
 		show_json(path, reader, &tally);
 	else
 		show(path, reader, &tally);
@@ -547,14 +550,10 @@ static int info(const char *path, bool as_json, bool no_files, struct diag *diag
 
 static int run(struct options *options)
 {
-	int status = EXIT_OK, option;
-	bool as_json = false, no_files = false;
+	struct plan plan = {0};
+	int status = EXIT_OK;
 
-	while ((option = options_next(options)) > 0) {
-		as_json |= option == OPTION_JSON;
-		no_files |= option == OPTION_NO_FILES;
-	}
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
 	if (!options->operand_count) {
 		say_error(NULL, "info: which trace?");
@@ -564,9 +563,9 @@ static int run(struct options *options)
 	for (int i = 0; i < options->operand_count; i++) {
 		struct diag diag = {0};
 
-		if (i && !as_json)
+		if (i && !plan.json)
 			printf("\n");
-		if (info(options->operands[i], as_json, no_files, &diag) < 0) {
+		if (info(options->operands[i], &plan, &diag) < 0) {
 			fflush(stdout);
 			say_diag(options->operands[i], &diag);
 			status = EXIT_FAILED;
@@ -576,8 +575,9 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_JSON, 'j', "json", NULL, "one JSON object a file"},
-	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
+	{'j', "json", NULL, "one JSON object a file", OPTION_FLAG(struct plan, json)},
+	{0, "no-files", NULL, "names only from the trace, not from files",
+	 OPTION_FLAG(struct plan, no_files)},
 	{0},
 };
 

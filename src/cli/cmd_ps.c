@@ -13,8 +13,6 @@
 #include "util/cleanup.h"
 #include "view/json.h"
 
-enum { OPTION_JSON = 1 };
-
 /* One line of the list. */
 struct process {
 	struct look look;
@@ -139,11 +137,9 @@ static int list(struct walk *walk)
 static int run(struct options *options)
 {
 	struct walk walk = {0};
-	int option, status;
+	int status;
 
-	while ((option = options_next(options)) > 0)
-		walk.as_json = option == OPTION_JSON;
-	if (option < 0)
+	if (!options_read(options, &walk))
 		return options->status;
 	if (options->operand_count) {
 		say_error(NULL, "ps: takes no operands");
@@ -158,7 +154,7 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_JSON, 'j', "json", NULL, "one JSON object a process"},
+	{'j', "json", NULL, "one JSON object a process", OPTION_FLAG(struct walk, as_json)},
 	{0},
 };
 

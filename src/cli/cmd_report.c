@@ -13,22 +13,6 @@
 #define TOP_DEFAULT 20u
 #define LIST_MOST 100000u /* single runs or tasks, with --top 0 */
 
-enum {
-	OPTION_SORT = 1,
-	OPTION_FILTER,
-	OPTION_TOP,
-	OPTION_TASKS,
-	OPTION_INCOMPLETE,
-	OPTION_WAIT,
-	OPTION_SOURCE,
-	OPTION_FROM,
-	OPTION_TO,
-	OPTION_NO_FILES,
-	OPTION_WARN,
-	OPTION_JSON,
-	OPTION_CSV,
-};
-
 DEFINE_FREEP(struct reader, reader_free)
 DEFINE_FREEP(struct symbols, symbols_free)
 DEFINE_FREEP(struct survey, survey_free)
@@ -266,64 +250,12 @@ static int report(const char *path, const struct plan *plan, struct diag *diag)
 	return r < 0 ? r : show(&report, plan, diag);
 }
 
-static int set_time(const struct options *options, uint64_t *ret)
+static int set_top(const struct options *options, void *to)
 {
-	return figures_time(options->value, ret)
-		       ? 0
-		       : options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
-}
+	struct plan *plan = to;
 
-static int set_limits(struct plan *plan, const struct options *options)
-{
-	struct diag diag = {0};
-
-	if (lint_limits_set(&plan->limits, options->value, &diag) == 0)
-		return 0;
-	say_diag("report", &diag);
-	return EXIT_USAGE;
-}
-
-static int set(struct plan *plan, const struct options *options, int option)
-{
-	switch (option) {
-	case OPTION_SORT:
-		plan->sort = options->value;
-		return 0;
-	case OPTION_FILTER:
-		plan->filter = options->value;
-		return 0;
-	case OPTION_TOP:
-		plan->top_set = true;
-		return options_number(options, &plan->top) ? 0
-							   : options_bad_value(options, "a number");
-	case OPTION_TASKS:
-		plan->tasks = true;
-		return 0;
-	case OPTION_INCOMPLETE:
-		plan->incomplete = true;
-		return 0;
-	case OPTION_WAIT:
-		plan->wait = true;
-		return 0;
-	case OPTION_SOURCE:
-		plan->source = true;
-		return 0;
-	case OPTION_FROM:
-		return set_time(options, &plan->from);
-	case OPTION_TO:
-		return set_time(options, &plan->to);
-	case OPTION_NO_FILES:
-		plan->no_files = true;
-		return 0;
-	case OPTION_WARN:
-		return set_limits(plan, options);
-	case OPTION_JSON:
-		plan->json = true;
-		return 0;
-	default:
-		plan->csv = true;
-		return 0;
-	}
+	plan->top_set = true;
+	return option_number(options, &plan->top);
 }
 
 /* The word for a table, and what the options make of it. Returns EXIT_USAGE after saying why. */
@@ -366,15 +298,10 @@ static int run(struct options *options)
 {
 	struct plan plan = {.to = UINT64_MAX};
 	struct diag diag = {0};
-	int option, r;
+	int r;
 
 	lint_limits_init(&plan.limits);
-	while ((option = options_next(options)) > 0) {
-		r = set(&plan, options, option);
-		if (r)
-			return r;
-	}
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
 	if (options->operand_count < 1 || options->operand_count > 2) {
 		say_error(NULL, "report: %s",
@@ -397,19 +324,25 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_SORT, 's', "sort", "COLUMN", "by this column, the most first"},
-	{OPTION_FILTER, 'f', "filter", "TEXT", "only rows that contain this"},
-	{OPTION_TOP, 'n', "top", "N", "at most N rows; 0: all"},
-	{OPTION_TASKS, 't', "tasks", NULL, "single tasks instead of activities"},
-	{OPTION_INCOMPLETE, 'i', "incomplete", NULL, "only single tasks that never completed"},
-	{OPTION_WAIT, 'w', "wait", NULL, "stacks that waited instead of those on a CPU"},
-	{OPTION_SOURCE, 0, "source", NULL, "with source lines, where the files are there"},
-	{OPTION_FROM, 0, "from", "TIME", "from this time after the first event on"},
-	{OPTION_TO, 0, "to", "TIME", "up to this time"},
-	{OPTION_NO_FILES, 0, "no-files", NULL, "names only from the trace, not from files"},
-	{OPTION_WARN, 0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never"},
-	{OPTION_JSON, 'j', "json", NULL, "as one JSON object"},
-	{OPTION_CSV, 0, "csv", NULL, "the table as CSV; times in ns"},
+	{'s', "sort", "COLUMN", "by this column, the most first", OPTION_TEXT(struct plan, sort)},
+	{'f', "filter", "TEXT", "only rows that contain this", OPTION_TEXT(struct plan, filter)},
+	{'n', "top", "N", "at most N rows; 0: all", set_top, 0},
+	{'t', "tasks", NULL, "single tasks instead of activities", OPTION_FLAG(struct plan, tasks)},
+	{'i', "incomplete", NULL, "only single tasks that never completed",
+	 OPTION_FLAG(struct plan, incomplete)},
+	{'w', "wait", NULL, "stacks that waited instead of those on a CPU",
+	 OPTION_FLAG(struct plan, wait)},
+	{0, "source", NULL, "with source lines, where the files are there",
+	 OPTION_FLAG(struct plan, source)},
+	{0, "from", "TIME", "from this time after the first event on",
+	 OPTION_TIME(struct plan, from)},
+	{0, "to", "TIME", "up to this time", OPTION_TIME(struct plan, to)},
+	{0, "no-files", NULL, "names only from the trace, not from files",
+	 OPTION_FLAG(struct plan, no_files)},
+	{0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never",
+	 OPTION_LIMITS(struct plan, limits)},
+	{'j', "json", NULL, "as one JSON object", OPTION_FLAG(struct plan, json)},
+	{0, "csv", NULL, "the table as CSV; times in ns", OPTION_FLAG(struct plan, csv)},
 	{0},
 };
 

@@ -8,14 +8,6 @@
 
 #define DEFAULT_OUTPUT "spliced.unw"
 
-enum { OUTPUT = 1, QUIET };
-
-static const struct option_entry entries[] = {
-	{OUTPUT, 'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given"},
-	{QUIET, 'q', "quiet", NULL, "no words about what became of the samples"},
-	{0},
-};
-
 static uint64_t in_tasks(const struct splicing_result *result)
 {
 	return result->samples - result->outcomes[SPLICE_NO_TASK];
@@ -99,37 +91,43 @@ static void summarise(const char *output, const struct splicing_result *result)
 	say_hints(result);
 }
 
+struct request {
+	struct splicing_plan plan;
+	bool quiet;
+};
+
 static int run(struct options *options)
 {
-	struct splicing_plan plan = {.output = DEFAULT_OUTPUT};
+	struct request request = {.plan.output = DEFAULT_OUTPUT};
+	struct splicing_plan *plan = &request.plan;
 	struct splicing_result result;
 	struct diag diag = {0};
-	bool quiet = false;
-	int id;
 
-	while ((id = options_next(options)) > 0) {
-		if (id == OUTPUT)
-			plan.output = options->value;
-		else
-			quiet = true;
-	}
-	if (id < 0)
+	if (!options_read(options, &request))
 		return options->status;
 	if (options->operand_count != 2) {
 		say_error(NULL, "splice: which trace, and which perf.data?");
 		say_hint("unweave splice TRACE perf.data -o FILE");
 		return EXIT_USAGE;
 	}
-	plan.trace = options->operands[0];
-	plan.perf = options->operands[1];
-	if (splicing_run(&plan, &result, &diag) < 0) {
+	plan->trace = options->operands[0];
+	plan->perf = options->operands[1];
+	if (splicing_run(plan, &result, &diag) < 0) {
 		say_diag(result.file, &diag);
 		return EXIT_FAILED;
 	}
-	if (!quiet)
-		summarise(plan.output, &result);
+	if (!request.quiet)
+		summarise(plan->output, &result);
 	return EXIT_OK;
 }
+
+static const struct option_entry entries[] = {
+	{'o', "output", "FILE", "the trace to write; " DEFAULT_OUTPUT " if not given",
+	 OPTION_TEXT(struct request, plan.output)},
+	{'q', "quiet", NULL, "no words about what became of the samples",
+	 OPTION_FLAG(struct request, quiet)},
+	{0},
+};
 
 const struct cmd cmd_splice = {
 	.name = "splice",

@@ -8,8 +8,6 @@
 #include "cli/say.h"
 #include "view/json.h"
 
-enum { OPTION_JSON = 1 };
-
 static void field(const char *name)
 {
 	printf("  %-12s", name);
@@ -112,14 +110,16 @@ static int status_of(const char *operand, bool as_json)
 	return EXIT_OK;
 }
 
+struct plan {
+	bool json;
+};
+
 static int run(struct options *options)
 {
-	int status = EXIT_OK, option;
-	bool as_json = false;
+	int status = EXIT_OK;
+	struct plan plan = {0};
 
-	while ((option = options_next(options)) > 0)
-		as_json = option == OPTION_JSON;
-	if (option < 0)
+	if (!options_read(options, &plan))
 		return options->status;
 	if (!options->operand_count) {
 		say_error(NULL, "status: which process?");
@@ -127,7 +127,7 @@ static int run(struct options *options)
 		return EXIT_USAGE;
 	}
 	for (int i = 0; i < options->operand_count; i++) {
-		int r = status_of(options->operands[i], as_json);
+		int r = status_of(options->operands[i], plan.json);
 
 		if (r != EXIT_OK)
 			status = r;
@@ -136,7 +136,7 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_JSON, 'j', "json", NULL, "one JSON object a process"},
+	{'j', "json", NULL, "one JSON object a process", OPTION_FLAG(struct plan, json)},
 	{0},
 };
 

@@ -21,21 +21,6 @@
 #define DELAY_MOST 3600.0
 #define ROWS 50u
 
-enum {
-	OPTION_BATCH = 1,
-	OPTION_TIMES,
-	OPTION_DELAY,
-	OPTION_VIEW,
-	OPTION_SORT,
-	OPTION_FILTER,
-	OPTION_ROWS,
-	OPTION_AT,
-	OPTION_TABLE,
-	OPTION_TASK,
-	OPTION_WARN,
-	OPTION_JSON,
-};
-
 struct wanted {
 	struct tui_options tui;
 	struct lint_limits limits;
@@ -166,68 +151,41 @@ static bool parse_seconds(const char *text, double least, double most, double *r
 	return true;
 }
 
-static int set_limits(const struct options *options, struct wanted *wanted)
+static int set_json(const struct options *options, void *to)
 {
-	struct diag diag = {0};
+	struct wanted *wanted = to;
 
-	if (lint_limits_set(&wanted->limits, options->value, &diag) == 0)
-		return EXIT_OK;
-	say_diag("top", &diag);
-	return EXIT_USAGE;
+	(void)options;
+	wanted->batch = wanted->tui.json = true;
+	return EXIT_OK;
 }
 
-/* A value that makes no sense: says so, and returns EXIT_USAGE. */
-static int take_option(const struct options *options, int option, struct wanted *wanted)
+static int set_rows(const struct options *options, void *to)
+{
+	uint64_t *rows = to;
+
+	return options_number(options, rows) && *rows && *rows <= TUI_ROWS_MOST
+		       ? EXIT_OK
+		       : options_bad_value(options, "a number from 1 to 10000");
+}
+
+static int set_delay(const struct options *options, void *to)
 {
 	double delay;
 
-	switch (option) {
-	case OPTION_BATCH:
-		wanted->batch = true;
-		break;
-	case OPTION_JSON:
-		wanted->batch = wanted->tui.json = true;
-		break;
-	case OPTION_TABLE:
-		wanted->table_only = true;
-		break;
-	case OPTION_VIEW:
-		wanted->tui.view = options->value;
-		break;
-	case OPTION_SORT:
-		wanted->tui.sort = options->value;
-		break;
-	case OPTION_FILTER:
-		wanted->tui.filter = options->value;
-		break;
-	case OPTION_TIMES:
-		if (!options_number(options, &wanted->tui.times))
-			return options_bad_value(options, "a number");
-		break;
-	case OPTION_WARN:
-		return set_limits(options, wanted);
-	case OPTION_TASK:
-		if (!options_number(options, &wanted->tui.task) || !wanted->tui.task)
-			return options_bad_value(options, "the number of a task");
-		break;
-	case OPTION_ROWS:
-		if (!options_number(options, &wanted->tui.rows) || !wanted->tui.rows ||
-		    wanted->tui.rows > TUI_ROWS_MOST)
-			return options_bad_value(options, "a number from 1 to 10000");
-		break;
-	case OPTION_DELAY:
-		if (!parse_seconds(options->value, DELAY_LEAST, DELAY_MOST, &delay))
-			return options_bad_value(options, "a number of seconds from 0.1 to 3600");
-		wanted->tui.delay = (uint64_t)(delay * 1e9);
-		break;
-	case OPTION_AT:
-		if (!parse_seconds(options->value, 0, 1e9, &wanted->at))
-			return options_bad_value(options, "a number of seconds");
-		wanted->moment = true;
-		break;
-	default:
-		break;
-	}
+	if (!parse_seconds(options->value, DELAY_LEAST, DELAY_MOST, &delay))
+		return options_bad_value(options, "a number of seconds from 0.1 to 3600");
+	*(uint64_t *)to = (uint64_t)(delay * 1e9);
+	return EXIT_OK;
+}
+
+static int set_moment(const struct options *options, void *to)
+{
+	struct wanted *wanted = to;
+
+	if (!parse_seconds(options->value, 0, 1e9, &wanted->at))
+		return options_bad_value(options, "a number of seconds");
+	wanted->moment = true;
 	return EXIT_OK;
 }
 
@@ -268,15 +226,10 @@ static int run(struct options *options)
 {
 	struct wanted wanted = {.tui = {.delay = 1000000000, .times = 1, .rows = ROWS}};
 	struct diag diag = {0};
-	int option, r;
+	int r;
 
 	lint_limits_init(&wanted.limits);
-	while ((option = options_next(options)) > 0) {
-		r = take_option(options, option, &wanted);
-		if (r != EXIT_OK)
-			return r;
-	}
-	if (option < 0)
+	if (!options_read(options, &wanted))
 		return options->status;
 	if (options->operand_count > 1) {
 		say_error(NULL, "top: one program, or one trace");
@@ -293,19 +246,26 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_BATCH, 'b', "batch", NULL, "print plain text, for scripts"},
-	{OPTION_JSON, 'j', "json", NULL, "print one JSON object instead"},
-	{OPTION_TIMES, 'n', "times", "N", "with -b: print N times, 0 for ever (1)"},
-	{OPTION_ROWS, 0, "rows", "N", "with -b: print N rows of a table (50)"},
-	{OPTION_DELAY, 'd', "delay", "SECONDS", "between two pictures (1)"},
-	{OPTION_VIEW, 0, "view", "NAME",
-	 "begin with tasks, task, sites, waits, threads or warnings"},
-	{OPTION_TASK, 0, "task", "NUMBER", "begin with this task"},
-	{OPTION_SORT, 0, "sort", "COLUMN", "sort that view by this column"},
-	{OPTION_FILTER, 0, "filter", "TEXT", "show what has this text in it"},
-	{OPTION_AT, 0, "at", "SECONDS", "of a trace: begin at this moment"},
-	{OPTION_WARN, 0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never"},
-	{OPTION_TABLE, 0, "table", NULL, "record nothing: read the table of its tasks only"},
+	{'b', "batch", NULL, "print plain text, for scripts", OPTION_FLAG(struct wanted, batch)},
+	{'j', "json", NULL, "print one JSON object instead", set_json, 0},
+	{'n', "times", "N", "with -b: print N times, 0 for ever (1)",
+	 OPTION_NUMBER(struct wanted, tui.times)},
+	{0, "rows", "N", "with -b: print N rows of a table (50)", set_rows,
+	 offsetof(struct wanted, tui.rows)},
+	{'d', "delay", "SECONDS", "between two pictures (1)", set_delay,
+	 offsetof(struct wanted, tui.delay)},
+	{0, "view", "NAME", "begin with tasks, task, sites, waits, threads or warnings",
+	 OPTION_TEXT(struct wanted, tui.view)},
+	{0, "task", "NUMBER", "begin with this task", OPTION_TASK(struct wanted, tui.task)},
+	{0, "sort", "COLUMN", "sort that view by this column",
+	 OPTION_TEXT(struct wanted, tui.sort)},
+	{0, "filter", "TEXT", "show what has this text in it",
+	 OPTION_TEXT(struct wanted, tui.filter)},
+	{0, "at", "SECONDS", "of a trace: begin at this moment", set_moment, 0},
+	{0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never",
+	 OPTION_LIMITS(struct wanted, limits)},
+	{0, "table", NULL, "record nothing: read the table of its tasks only",
+	 OPTION_FLAG(struct wanted, table_only)},
 	{0},
 };
 

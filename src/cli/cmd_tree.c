@@ -9,19 +9,6 @@
 #include "cli/say.h"
 #include "cli/tree.h"
 
-enum {
-	OPTION_JSON = 1,
-	OPTION_FOLDED,
-	OPTION_NO_CHAINS,
-	OPTION_LIMIT,
-	OPTION_CORE,
-	OPTION_PROGRAM,
-	OPTION_TASK,
-	OPTION_SITE,
-	OPTION_STATE,
-	OPTION_SORT,
-};
-
 /* What the command line asks for. */
 struct request {
 	int (*form)(const struct tree *tree, FILE *to);
@@ -103,51 +90,29 @@ static bool parse_pid(const char *text, uint32_t *ret)
 	return end != text && !*end && pid && pid <= INT32_MAX;
 }
 
-static int read_option(struct options *options, int option, struct request *request)
+static int set_form(const struct options *options, void *to)
 {
-	int word;
+	struct request *request = to;
 
-	switch (option) {
-	case OPTION_JSON:
-		request->form = tree_json;
-		break;
-	case OPTION_FOLDED:
-		request->form = tree_folded;
-		break;
-	case OPTION_NO_CHAINS:
-		request->no_chains = true;
-		break;
-	case OPTION_LIMIT:
-		if (!options_number(options, &request->limit))
-			return options_bad_value(options, "a number");
-		break;
-	case OPTION_CORE:
-		request->core = options->value;
-		break;
-	case OPTION_PROGRAM:
-		request->program = options->value;
-		break;
-	case OPTION_TASK:
-		if (!options_number(options, &request->choice.task) || !request->choice.task)
-			return options_bad_value(options, "the number of a task");
-		break;
-	case OPTION_SITE:
-		request->choice.site = options->value;
-		break;
-	case OPTION_STATE:
-		if (find_word(options->value, states, COUNT(states)) < 0)
-			return options_bad_value(options,
-						 "running, queued, waiting, new, suspended, "
-						 "unknown, standing or loop");
-		request->choice.state = options->value;
-		break;
-	case OPTION_SORT:
-		word = find_word(options->value, orders, COUNT(orders));
-		if (word < 0)
-			return options_bad_value(options, "tree, time, busy, runs or id");
-		request->choice.order = (enum tree_order)word;
-		break;
-	}
+	request->form = strcmp(options->name, "json") == 0 ? tree_json : tree_folded;
+	return EXIT_OK;
+}
+
+static int set_state(const struct options *options, void *to)
+{
+	if (find_word(options->value, states, COUNT(states)) < 0)
+		return options_bad_value(options, "running, queued, waiting, new, suspended, "
+						  "unknown, standing or loop");
+	return option_text(options, to);
+}
+
+static int set_order(const struct options *options, void *to)
+{
+	int word = find_word(options->value, orders, COUNT(orders));
+
+	if (word < 0)
+		return options_bad_value(options, "tree, time, busy, runs or id");
+	*(enum tree_order *)to = (enum tree_order)word;
 	return EXIT_OK;
 }
 
@@ -178,31 +143,32 @@ static int read_operand(struct options *options, struct request *request)
 static int run(struct options *options)
 {
 	struct request request = {.form = tree_text};
-	int option, status;
+	int status;
 
-	while ((option = options_next(options)) > 0) {
-		status = read_option(options, option, &request);
-		if (status != EXIT_OK)
-			return status;
-	}
-	if (option < 0)
+	if (!options_read(options, &request))
 		return options->status;
 	status = read_operand(options, &request);
 	return status == EXIT_OK ? say_finish(tree_of(&request)) : status;
 }
 
 static const struct option_entry entries[] = {
-	{OPTION_JSON, 'j', "json", NULL, "a JSON object for the process, then one for each task"},
-	{OPTION_FOLDED, 'f', "folded", NULL, "folded stacks of where tasks are, for a flame graph"},
-	{OPTION_LIMIT, 'n', "limit", "N", "show no more than N tasks"},
-	{OPTION_NO_CHAINS, 0, "no-chains", NULL, "a line for each task, without what it waits in"},
-	{OPTION_TASK, 't', "task", "ID", "this task and those below it"},
-	{OPTION_SITE, 0, "site", "TEXT", "tasks whose name, or place of creation, has TEXT in it"},
-	{OPTION_STATE, 0, "state", "STATE", "tasks in this state: waiting, running, ..."},
-	{OPTION_SORT, 's', "sort", "BY", "a list by time (in its state), busy, runs or id"},
-	{OPTION_CORE, 'c', "core", "FILE", "the core file of a program that crashed"},
-	{OPTION_PROGRAM, 0, "program", "FILE",
-	 "the program of the core, if it is not where it was"},
+	{'j', "json", NULL, "a JSON object for the process, then one for each task", set_form, 0},
+	{'f', "folded", NULL, "folded stacks of where tasks are, for a flame graph", set_form, 0},
+	{'n', "limit", "N", "show no more than N tasks", OPTION_NUMBER(struct request, limit)},
+	{0, "no-chains", NULL, "a line for each task, without what it waits in",
+	 OPTION_FLAG(struct request, no_chains)},
+	{'t', "task", "ID", "this task and those below it",
+	 OPTION_TASK(struct request, choice.task)},
+	{0, "site", "TEXT", "tasks whose name, or place of creation, has TEXT in it",
+	 OPTION_TEXT(struct request, choice.site)},
+	{0, "state", "STATE", "tasks in this state: waiting, running, ...", set_state,
+	 offsetof(struct request, choice.state)},
+	{'s', "sort", "BY", "a list by time (in its state), busy, runs or id", set_order,
+	 offsetof(struct request, choice.order)},
+	{'c', "core", "FILE", "the core file of a program that crashed",
+	 OPTION_TEXT(struct request, core)},
+	{0, "program", "FILE", "the program of the core, if it is not where it was",
+	 OPTION_TEXT(struct request, program)},
 	{0},
 };
 

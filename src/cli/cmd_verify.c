@@ -140,7 +140,7 @@ static int run(struct options *options)
 {
 	int status = EXIT_OK;
 
-	if (options_next(options) < 0)
+	if (!options_read(options, NULL))
 		return options->status;
 	if (!options->operand_count) {
 		say_error(NULL, "verify: which trace?");

@@ -8,10 +8,9 @@
 
 #include "cli/cmd.h"
 #include "cli/say.h"
+#include "view/lint.h"
 
-#define ID_HELP (-2)
-
-static const struct option_entry help_entry = {ID_HELP, 'h', "help", NULL, "show this help"};
+static const struct option_entry help_entry = {'h', "help", NULL, "show this help", NULL, 0};
 
 void options_init(struct options *options, const struct cmd *cmd, char **arguments)
 {
@@ -19,15 +18,15 @@ void options_init(struct options *options, const struct cmd *cmd, char **argumen
 	*options = (struct options){.cmd = cmd, .arguments = arguments, .operands = arguments};
 }
 
-static int stop(struct options *options, int status)
+static bool stop(struct options *options, int status)
 {
 	options->status = status;
-	return -1;
+	return false;
 }
 
 static const struct option_entry *find_letter(const struct cmd *cmd, char letter)
 {
-	for (const struct option_entry *entry = cmd->options; entry->id; entry++)
+	for (const struct option_entry *entry = cmd->options; entry->name; entry++)
 		if (entry->letter == letter)
 			return entry;
 	return letter == help_entry.letter ? &help_entry : NULL;
@@ -35,13 +34,13 @@ static const struct option_entry *find_letter(const struct cmd *cmd, char letter
 
 static const struct option_entry *find_name(const struct cmd *cmd, const char *name, size_t length)
 {
-	for (const struct option_entry *entry = cmd->options; entry->id; entry++)
+	for (const struct option_entry *entry = cmd->options; entry->name; entry++)
 		if (strlen(entry->name) == length && memcmp(entry->name, name, length) == 0)
 			return entry;
 	return length == 4 && memcmp(name, "help", 4) == 0 ? &help_entry : NULL;
 }
 
-static int unknown(struct options *options, const char *option, int length)
+static bool unknown(struct options *options, const char *option, int length)
 {
 	const struct cmd *cmd = options->cmd;
 	const char *names[64];
@@ -49,7 +48,7 @@ static int unknown(struct options *options, const char *option, int length)
 	const char *close;
 	char *name = strndup(option, (size_t)length);
 
-	for (const struct option_entry *entry = cmd->options; entry->id && count < 63; entry++)
+	for (const struct option_entry *entry = cmd->options; entry->name && count < 63; entry++)
 		names[count++] = entry->name;
 	names[count++] = "help";
 	close = name && length > 2 ? say_closest(name + 2, names, count) : NULL;
@@ -63,9 +62,9 @@ static int unknown(struct options *options, const char *option, int length)
 }
 
 /* Takes the argument that the entry wants, from `value` or from the next word. */
-static int accept(struct options *options, const struct option_entry *entry, const char *value)
+static bool accept(struct options *options, const struct option_entry *entry, const char *value)
 {
-	if (entry->id == ID_HELP) {
+	if (entry == &help_entry) {
 		options_help(options->cmd);
 		return stop(options, EXIT_OK);
 	}
@@ -78,24 +77,28 @@ static int accept(struct options *options, const struct option_entry *entry, con
 	}
 	options->name = entry->name;
 	options->value = value;
-	return entry->id;
+	options->status = entry->set(options, options->to + entry->at);
+	return options->status == EXIT_OK;
 }
 
-static int next_letter(struct options *options)
+/* A cluster such as -ab. */
+static bool read_letters(struct options *options, const char *letters)
 {
-	char option[] = {'-', *options->letters++, 0};
-	const struct option_entry *entry = find_letter(options->cmd, option[1]);
-	const char *rest = *options->letters ? options->letters : NULL;
+	while (*letters) {
+		char option[] = {'-', *letters++, 0};
+		const struct option_entry *entry = find_letter(options->cmd, option[1]);
 
-	if (!entry)
-		return unknown(options, option, 2);
-	if (!entry->argument)
-		return accept(options, entry, NULL);
-	options->letters = NULL;
-	return accept(options, entry, rest);
+		if (!entry)
+			return unknown(options, option, 2);
+		if (entry->argument)
+			return accept(options, entry, *letters ? letters : NULL);
+		if (!accept(options, entry, NULL))
+			return false;
+	}
+	return true;
 }
 
-static int next_name(struct options *options, const char *argument)
+static bool read_name(struct options *options, const char *argument)
 {
 	const char *name = argument + 2;
 	size_t length = strcspn(name, "=");
@@ -110,30 +113,42 @@ static int next_name(struct options *options, const char *argument)
 	return accept(options, entry, name[length] ? name + length + 1 : NULL);
 }
 
-int options_next(struct options *options)
+static bool read_word(struct options *options, const char *word)
 {
-	if (options->letters && *options->letters)
-		return next_letter(options);
-	options->letters = NULL;
-	while (*options->arguments) {
-		char *argument = *options->arguments++;
+	return word[1] == '-' ? read_name(options, word) : read_letters(options, word + 1);
+}
 
-		if (strcmp(argument, "--") == 0)
+bool options_read(struct options *options, void *to)
+{
+	options->to = to;
+	while (*options->arguments) {
+		char *word = *options->arguments++;
+
+		if (strcmp(word, "--") == 0)
 			break;
-		if (argument[0] == '-' && argument[1] == '-')
-			return next_name(options, argument);
-		if (argument[0] == '-' && argument[1]) {
-			options->letters = argument + 1;
-			return next_letter(options);
+		if (word[0] == '-' && word[1]) {
+			if (!read_word(options, word))
+				return false;
+			continue;
 		}
-		options->operands[options->operand_count++] = argument;
+		options->operands[options->operand_count++] = word;
 		if (options->cmd->command_follows)
 			break;
 	}
 	while (*options->arguments)
 		options->operands[options->operand_count++] = *options->arguments++;
 	options->operands[options->operand_count] = NULL;
-	return 0;
+	return true;
+}
+
+bool options_name_a_trace(const struct options *options, const char *hint)
+{
+	if (options->operand_count == 1)
+		return true;
+	say_error(NULL, "%s: %s", options->cmd->name,
+		  options->operand_count ? "one trace at a time" : "which trace?");
+	say_hint("%s", hint);
+	return false;
 }
 
 int options_bad_value(const struct options *options, const char *expected)
@@ -151,6 +166,50 @@ bool options_number(const struct options *options, uint64_t *ret)
 	errno = 0;
 	*ret = strtoull(options->value, &end, 0);
 	return !errno && !*end;
+}
+
+int option_flag(const struct options *options, void *to)
+{
+	(void)options;
+	*(bool *)to = true;
+	return EXIT_OK;
+}
+
+int option_text(const struct options *options, void *to)
+{
+	*(const char **)to = options->value;
+	return EXIT_OK;
+}
+
+int option_number(const struct options *options, void *to)
+{
+	return options_number(options, to) ? EXIT_OK : options_bad_value(options, "a number");
+}
+
+int option_task(const struct options *options, void *to)
+{
+	uint64_t *task = to;
+
+	return options_number(options, task) && *task
+		       ? EXIT_OK
+		       : options_bad_value(options, "the number of a task");
+}
+
+int option_time(const struct options *options, void *to)
+{
+	return figures_time(options->value, to)
+		       ? EXIT_OK
+		       : options_bad_value(options, "a time such as 1.5s, 20ms or 300us");
+}
+
+int option_limits(const struct options *options, void *to)
+{
+	struct diag diag = {0};
+
+	if (lint_limits_set(to, options->value, &diag) == 0)
+		return EXIT_OK;
+	say_diag(options->cmd->name, &diag);
+	return EXIT_USAGE;
 }
 
 static void help_line(const struct option_entry *entry)
@@ -174,7 +233,7 @@ void options_help(const struct cmd *cmd)
 	if (cmd->details)
 		printf("%s", cmd->details);
 	printf("\n");
-	for (const struct option_entry *entry = cmd->options; entry->id; entry++)
+	for (const struct option_entry *entry = cmd->options; entry->name; entry++)
 		help_line(entry);
 	help_line(&help_entry);
 }
