@@ -19,9 +19,12 @@ struct wire {
 	bool bad;
 };
 
+/* `bytes` may be NULL if there are none. */
 static inline struct wire wire_of(const void *bytes, size_t length)
 {
-	return (struct wire){.at = bytes, .end = (const uint8_t *)bytes + length};
+	const uint8_t *at = bytes ? bytes : (const uint8_t *)"";
+
+	return (struct wire){.at = at, .end = at + length};
 }
 
 static inline const uint8_t *wire_bytes(struct wire *wire, size_t length)

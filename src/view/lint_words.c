@@ -25,6 +25,12 @@ static void say_thread(FILE *to, const struct lint_warning *warning)
 		fprintf(to, " %s", warning->thread_name);
 }
 
+static const char *name_in_circle(const struct lint_warning *warning, uint32_t at,
+				  const char *unnamed)
+{
+	return warning->names[at] && warning->names[at][0] ? warning->names[at] : unnamed;
+}
+
 static void say_deadlock(FILE *to, const struct lint_warning *warning)
 {
 	for (uint32_t i = 0; i < warning->task_count; i++)
@@ -32,13 +38,12 @@ static void say_deadlock(FILE *to, const struct lint_warning *warning)
 			i == 0   ? ""
 			: i == 1 ? " waits for "
 				 : ", which waits for ",
-			warning->names[i] && warning->names[i][0] ? warning->names[i]
-								  : "an unnamed task");
+			name_in_circle(warning, i, "an unnamed task"));
 	if (warning->count > warning->task_count)
 		fprintf(to, ", and so on through %s tasks", say_count(warning->count).text);
 	fprintf(to, "%s %s: none of them can go on; so it was for %s.",
 		warning->task_count == 1 ? " waits for" : ", which waits for",
-		warning->task_count == 1 ? "itself" : warning->names[0],
+		warning->task_count == 1 ? "itself" : name_in_circle(warning, 0, "the first one"),
 		say_span(warning->worst).text);
 }
 

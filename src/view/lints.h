@@ -33,6 +33,7 @@ struct lints_wait {
 	bool waits; /* it does, and nobody has woken it */
 	bool seen;  /* it was seen to begin */
 	bool in_circle;
+	uint32_t walk;  /* in search of circles, that came by: its number; 0: none */
 	uint64_t since; /* ns */
 	uint32_t site, stack;
 	const char *label;

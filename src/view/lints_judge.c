@@ -100,35 +100,56 @@ static struct lints_wait *next_of(const struct lints *lints, const struct lints_
 	return next && lints->waiting[*next].waits ? &lints->waiting[*next] : NULL;
 }
 
-/* Tasks in the circle that `first` is in, and for how long all of them have waited; 0: in none. */
-static uint64_t circle_of(const struct lints *lints, const struct lints_wait *first,
-			  uint64_t *ret_since)
+/* One of the circle that `from` leads to, unless an earlier walk came by; NULL: none. */
+static struct lints_wait *walk(struct lints *lints, uint32_t from)
 {
-	const struct lints_wait *at = first;
+	struct lints_wait *at = &lints->waiting[from];
+
+	while (at && at->waits && !at->walk) {
+		at->walk = from + 1;
+		at = next_of(lints, at);
+	}
+	return at && at->walk == from + 1 ? at : NULL;
+}
+
+/* How many are in a circle, since when all of them wait, and who is listed first. */
+static uint64_t measure(const struct lints *lints, struct lints_wait **first, uint64_t *ret_since)
+{
+	struct lints_wait *start = *first, *at = start;
 	uint64_t count = 0;
 
 	*ret_since = 0;
 	do {
-		if (!at || !at->waits || at->in_circle || count > lints->waits->count)
-			return 0;
+		if (at < *first)
+			*first = at;
 		if (at->since > *ret_since)
 			*ret_since = at->since;
 		at = next_of(lints, at);
 		count++;
-	} while (at != first);
+	} while (at != start);
 	return count;
 }
 
+/* Each circle is a warning of its own; of very many, the first ones. */
 static int warn_of_circle(struct lints *lints, struct lints_wait *first, uint64_t count,
 			  uint64_t ns)
 {
 	struct lints_wait *at = first;
 	struct lint_warning *warning = NULL;
-	/* Each circle is a warning of its own. */
-	int r = lints_add(lints, LINT_DEADLOCK, first->site, (uint32_t)(first - lints->waiting) + 1,
-			  &warning);
+	int r = lints->count < LINTS_MOST
+			? lints_add(lints, LINT_DEADLOCK, first->site,
+				    (uint32_t)(first - lints->waiting) + 1, &warning)
+			: 0;
 
-	if (r < 0)
+	for (uint64_t i = 0; i < count; i++, at = next_of(lints, at)) {
+		at->in_circle = true;
+		if (!warning || i >= LINT_TASKS)
+			continue;
+		warning->names[i] = at->label;
+		warning->tasks[i] = at->said->task;
+		warning->task_count++;
+	}
+	if (!warning)
 		return r;
 	warning->count = count;
 	warning->worst = ns;
@@ -136,28 +157,20 @@ static int warn_of_circle(struct lints *lints, struct lints_wait *first, uint64_
 	warning->label = first->label;
 	warning->stack = first->stack;
 	warning->time = first->since;
-	for (uint64_t i = 0; i < count; i++, at = next_of(lints, at)) {
-		at->in_circle = true;
-		if (i >= LINT_TASKS)
-			continue;
-		warning->names[i] = at->label;
-		warning->tasks[i] = at->said->task;
-		warning->task_count++;
-	}
-	return 0;
+	return r;
 }
 
 static int judge_circles(struct lints *lints, uint64_t end)
 {
-	uint64_t limit = lints->limits.at[LINT_DEADLOCK], since, count;
+	uint64_t limit = lints->limits.at[LINT_DEADLOCK];
 	int r = 0;
 
-	for (uint32_t i = 0; i < lints->waits->count && r == 0; i++) {
-		struct lints_wait *waiting = &lints->waiting[i];
+	for (uint32_t i = 0; i < lints->waits->count && limit != LINT_OFF && r == 0; i++) {
+		struct lints_wait *first = walk(lints, i);
+		uint64_t since, count = first ? measure(lints, &first, &since) : 0;
 
-		count = limit == LINT_OFF ? 0 : circle_of(lints, waiting, &since);
 		if (count && end - since >= limit)
-			r = warn_of_circle(lints, waiting, count, end - since);
+			r = warn_of_circle(lints, first, count, end - since);
 	}
 	return r;
 }

@@ -345,7 +345,9 @@ static int on_circle(void *data, const uint64_t *tasks, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		if (map_put(&lint->in_circle, tasks[i], 1) < 0)
 			return -ENOMEM;
-	/* Each circle is a warning of its own. */
+	/* Each circle is a warning of its own; of very many, the first ones. */
+	if (lint->lints.count >= LINTS_MOST)
+		return 0;
 	r = lints_add(&lint->lints, LINT_DEADLOCK, watch_task_find(watch, tasks[0])->site,
 		      ++lint->circles, &warning);
 	if (r < 0)

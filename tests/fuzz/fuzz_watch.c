@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes at all as a trace that is watched, at moments to and fro, with all that a screen asks
- * for: that must end, and the sums must be those of the rows. As they are, and with
- * checksums made right.
+ * for, and all nine warnings, with limits that are soon exceeded: that must end, the sums must be
+ * those of the rows, and each warning one that can be said. As they are, and with checksums made
+ * right.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,9 +12,13 @@
 #include <unistd.h>
 
 #include "repair.h"
+#include "watch/lint.h"
 #include "watch/watch.h"
 
 #define ROWS 8u
+#define LIMITS                                                                                     \
+	"deadlock=1ns,lost-wake=1ns,endless=1ns,run=1ns,queue=1ns,wait=1ns,empty-runs=1,"          \
+	"self-wakes=1,leak=1"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -65,23 +70,52 @@ static void ask(struct watch *watch, unsigned order)
 		watch_detail(watch);
 }
 
+/* Each is over its limit, the worst kind first, and has words. */
+static void check_warnings(struct watch_lint *lint)
+{
+	static FILE *nowhere;
+	enum lint_kind kind = 0;
+
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "we");
+	must(nowhere && watch_lint_refresh(lint) == 0);
+	for (uint32_t i = 0; i < watch_lint_count(lint); i++) {
+		const struct lint_warning *warning = &watch_lint_at(lint, i)->lint;
+
+		must(warning->kind >= kind && warning->kind < LINT_KINDS);
+		must(warning->worst >= warning->limit && warning->count);
+		must(warning->task_count <= LINT_TASKS);
+		lint_say(nowhere, warning);
+		kind = warning->kind;
+	}
+}
+
 static void watch_trace(int fd)
 {
 	struct watch *watch = NULL;
+	struct watch_lint *lint = NULL;
+	struct lint_limits limits;
 	uint64_t first, span;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (watch_new_trace(&watch, path, NULL) < 0)
 		return;
+	lint_limits_init(&limits);
+	must(lint_limits_set(&limits, LIMITS, NULL) == 0);
+	/* What a trace of which a part can be read does not have is no fault of the warnings. */
+	watch_lint_new(&lint, watch, &limits, path, NULL);
 	first = watch_totals(watch)->first;
 	span = watch_totals(watch)->last - first;
 	for (unsigned i = 0; i < 2 * WATCH_COLUMNS; i++) {
 		check_sums(watch);
+		if (lint)
+			check_warnings(lint);
 		ask(watch, i);
 		if (i % 10 == 0 && watch_seek(watch, first + span / 16 * (i * 7 % 16), NULL) < 0)
 			break;
 	}
+	watch_lint_free(lint);
 	watch_free(watch);
 }
 

@@ -276,6 +276,20 @@ static void each_kind_has_its_words(void)
 	}
 }
 
+static void a_circle_of_tasks_without_names_has_words(void)
+{
+	struct lint_warning warning = {
+		.kind = LINT_DEADLOCK, .count = 2, .task_count = 2, .names = {"", "bob"}};
+	char *text = NULL;
+	size_t length;
+	FILE *to = open_memstream(&text, &length);
+
+	lint_say(to, &warning);
+	fclose(to);
+	CHECK(strstr(text, "an unnamed task waits for bob, which waits for the first one: "));
+	free(text);
+}
+
 int main(void)
 {
 	RUN(limits_are_set_by_name);
@@ -291,5 +305,6 @@ int main(void)
 	RUN(tasks_that_are_found_late_are_no_growth);
 	RUN(growth_goes_on_for_years_and_over_gaps);
 	RUN(each_kind_has_its_words);
+	RUN(a_circle_of_tasks_without_names_has_words);
 	return check_done();
 }

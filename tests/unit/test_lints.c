@@ -2,6 +2,9 @@
 /* What still waits at the end of a trace, and what follows from that: traces made by hand. */
 #include "view/lints.h"
 
+#include <stdlib.h>
+#include <time.h>
+
 #include "check.h"
 #include "maker.h"
 #include "view/naming.h"
@@ -172,6 +175,29 @@ static void circles_of_any_graph_are_those_that_there_are(void)
 
 	for (int i = 0; i < 300; i++)
 		try_graph(&seed);
+}
+
+/* Each of very many leads to all that come after it, and to a circle that is too young. */
+static void a_long_queue_is_walked_once(void)
+{
+	enum { LONG = 50000 };
+	uint64_t(*pairs)[2] = calloc(LONG, sizeof(*pairs));
+	clock_t start;
+
+	begin_trace();
+	for (unsigned i = 0; i < LONG; i++) {
+		pairs[i][0] = 10 + 2 * i;
+		pairs[i][1] = i + 1 < LONG ? pairs[i][0] + 2 : pairs[i - 1][0];
+		suspend_new(pairs[i][0], i + 1 < LONG ? 100 + 10 * i : END - 10 * MS);
+	}
+	put_waits((const uint64_t(*)[2])pairs, LONG, UNWEAVE_WAIT_TASK);
+	start = clock();
+	read_all();
+	/* That takes a tenth of a second; to walk from each of them to the end, minutes. */
+	CHECK((clock() - start) / CLOCKS_PER_SEC < 10);
+	CHECK_EQ(survey->lints.count, 0);
+	close_trace();
+	free(pairs);
 }
 
 static void one_that_was_woken_is_in_no_circle(void)
@@ -413,6 +439,7 @@ int main(void)
 {
 	RUN(a_circle_is_told_once_in_the_order_in_which_they_wait);
 	RUN(circles_of_any_graph_are_those_that_there_are);
+	RUN(a_long_queue_is_walked_once);
 	RUN(one_that_was_woken_is_in_no_circle);
 	RUN(nor_is_one_that_has_not_waited_for_long);
 	RUN(a_wake_is_lost_if_the_task_has_ended);
