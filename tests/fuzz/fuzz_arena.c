@@ -9,20 +9,17 @@
  * a record to a stream, or a chunk, as the emitter does.
  */
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arena/clock.h"
 #include "arena/record.h"
 #include "drain/recorder.h"
+#include "fuzz.h"
 #include "trace/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 #define LINES 4u
 #define CHUNKS 8u
@@ -47,11 +44,6 @@ enum step {
 	STEPS
 };
 
-struct input {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
 /* How far a stream of the pretended program is. */
 struct pen {
 	uint32_t number, chunk, word;
@@ -65,25 +57,6 @@ static struct pen pens[LINES][ARENA_STREAMS];
 static struct attachment attachment;
 static struct recorder *recorder;
 static uint64_t heard;
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
-
-/* Nobody is inside a hook here: there is nothing to wait for. */
-int nanosleep(const struct timespec *time, struct timespec *left)
-{
-	(void)time;
-	(void)left;
-	return 0;
-}
-
-static uint8_t next_byte(struct input *input)
-{
-	return input->at < input->end ? *input->at++ : 0;
-}
 
 static uint32_t next_short(struct input *input)
 {

@@ -3,23 +3,15 @@
  * Any text as a file of names, with the checksum that it should have: what is
  * understood must be written as the same text again.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "symbol/cachefile.h"
 #include "util/hash.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
 #define HEADER_BYTES 35u
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static char *with_header(const uint8_t *bytes, size_t length)
 {

@@ -3,34 +3,16 @@
  * Any bytes at all as a core file: what is read from it must end, must not read
  * outside of it, and what is found must be one that a snapshot can be taken of.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/core.h"
+#include "fuzz.h"
 #include "snapshot/remains.h"
 #include "snapshot/snapshot.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
 #define READS_MOST 64u
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
-
-/* The clock's rate is of no interest. */
-int nanosleep(const struct timespec *time, struct timespec *left)
-{
-	(void)time;
-	(void)left;
-	return 0;
-}
 
 static void read_around(struct core *core)
 {

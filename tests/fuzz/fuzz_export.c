@@ -4,23 +4,11 @@
  * must not touch what is not its own. As they are, and with checksums made right.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "repair.h"
+#include "trace_file.h"
 #include "view/export.h"
 #include "view/naming.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void export_all(struct reader *reader)
 {
@@ -38,12 +26,10 @@ static void export_all(struct reader *reader)
 	symbols_free(symbols);
 }
 
-static void export_trace(int fd)
+static void export_trace(const char *path)
 {
 	struct reader *reader = NULL;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (reader_open(&reader, path, NULL, NULL, NULL) < 0)
 		return;
 	export_all(reader);
@@ -52,18 +38,7 @@ static void export_trace(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	static int fd = -1;
-	uint8_t *copy = malloc(length + 1);
-
-	if (fd < 0)
-		fd = memfd_create("trace", MFD_CLOEXEC);
-	must(copy && fd >= 0);
-	must(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, length, 0) == (ssize_t)length);
-	export_trace(fd);
-	memcpy(copy, bytes, length);
-	repair(copy, length);
-	must(pwrite(fd, copy, length, 0) == (ssize_t)length);
-	export_trace(fd);
-	free(copy);
+	export_trace(trace_file(bytes, length));
+	export_trace(trace_file_repaired(bytes, length));
 	return 0;
 }

@@ -3,23 +3,14 @@
  * Any bytes at all as a program, and as the loader's cache: reading must end, must
  * not go outside of them, and every text that it gives must be good.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "symbol/ldcache.h"
 #include "symbol/linkage.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
 /* So that nothing that is read can be left out by a compiler. */
 static volatile uint64_t sink;
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* It lies in the bytes, and ends there. */
 static void check_text(const uint8_t *bytes, size_t length, const char *text)

@@ -3,16 +3,11 @@
  * Whatever a trace says, and in whatever order: what a model makes of it is in
  * order, and its sums are those of the pieces.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "model/model.h"
-#include "repair.h"
+#include "trace_file.h"
 #include "unweave/callback.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 #define PIECES_MOST 500000u /* that an input may take the time for */
 
@@ -22,12 +17,6 @@ struct sums {
 	uint64_t runs, waits, tasks, samples, pending, queued, lives;
 	uint64_t pieces;
 };
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int count(struct sums *sums)
 {
@@ -169,13 +158,11 @@ static void read_part(struct reader *reader, uint64_t from, uint64_t to)
 	model_free(sums.model);
 }
 
-static void read_trace(int fd)
+static void read_trace(const char *path)
 {
 	struct reader *reader = NULL;
-	char path[64];
 	uint64_t first, last;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (reader_open(&reader, path, NULL, NULL, NULL) < 0)
 		return;
 	first = reader_summary(reader)->first;
@@ -188,16 +175,6 @@ static void read_trace(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	static int fd = -1;
-	uint8_t *copy = malloc(length + 1);
-
-	if (fd < 0)
-		fd = memfd_create("trace", MFD_CLOEXEC);
-	must(copy && fd >= 0);
-	memcpy(copy, bytes, length);
-	repair(copy, length);
-	must(ftruncate(fd, 0) == 0 && pwrite(fd, copy, length, 0) == (ssize_t)length);
-	read_trace(fd);
-	free(copy);
+	read_trace(trace_file_repaired(bytes, length));
 	return 0;
 }

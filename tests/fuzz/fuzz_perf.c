@@ -3,25 +3,16 @@
  * Any bytes at all as a perf.data: the reader must end, must not read outside of
  * them, and every pointer that it gives must be good.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "perf/file.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 /* So that nothing that is read can be left out by a compiler. */
 static volatile uint64_t sink;
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void check_sample(const struct perf_sample *sample, const struct perf_file *file)
 {

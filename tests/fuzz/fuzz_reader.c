@@ -6,25 +6,12 @@
  * Checksums would keep nearly all inputs out. So each is read twice: as it is,
  * and with the checksums of what looks like a block made right.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "repair.h"
 #include "trace/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+#include "trace_file.h"
 
 #define EVENTS_MOST 2000000u
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void on_fault(void *data, const struct reader_fault *fault)
 {
@@ -65,14 +52,12 @@ static uint64_t read_all(struct reader *reader, uint64_t from, uint64_t to, uint
 	return count;
 }
 
-static void read_trace(int fd)
+static void read_trace(const char *path)
 {
 	struct reader *reader = NULL;
 	uint64_t faults = 0, middle = 0, count, again;
 	struct diag diag;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (reader_open(&reader, path, on_fault, &faults, &diag) < 0) {
 		must(diag.text[0]);
 		return;
@@ -94,18 +79,7 @@ static void read_trace(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	static int fd = -1;
-	uint8_t *copy = malloc(length + 1);
-
-	if (fd < 0)
-		fd = memfd_create("trace", MFD_CLOEXEC);
-	must(copy && fd >= 0);
-	must(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, length, 0) == (ssize_t)length);
-	read_trace(fd);
-	memcpy(copy, bytes, length);
-	repair(copy, length);
-	must(pwrite(fd, copy, length, 0) == (ssize_t)length);
-	read_trace(fd);
-	free(copy);
+	read_trace(trace_file(bytes, length));
+	read_trace(trace_file_repaired(bytes, length));
 	return 0;
 }

@@ -7,19 +7,15 @@
  * The input is a list of places and words. The first byte says how the program is: alive,
  * dead, or in a core.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/tree.h"
+#include "fuzz.h"
 #include "snapshot/snapshot.h"
 #include "unweave/link.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 #define SLOTS TABLE_BLOCK
 #define TASKS 24u /* slots that words go to */
@@ -41,33 +37,9 @@ enum step {
 	STEPS
 };
 
-struct input {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
 static char *arena;
 static uint64_t memory[MEMORY / 8];
 static FILE *nowhere;
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
-
-/* The clock's rate is of no interest. */
-int nanosleep(const struct timespec *time, struct timespec *left)
-{
-	(void)time;
-	(void)left;
-	return 0;
-}
-
-static uint8_t next_byte(struct input *input)
-{
-	return input->at < input->end ? *input->at++ : 0;
-}
 
 static uint64_t task_id(uint32_t slot)
 {

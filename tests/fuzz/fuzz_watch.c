@@ -5,13 +5,9 @@
  * those of the rows, and each warning one that can be said. As they are, and with checksums made
  * right.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "repair.h"
+#include "trace_file.h"
 #include "watch/lint.h"
 #include "watch/watch.h"
 
@@ -19,14 +15,6 @@
 #define LIMITS                                                                                     \
 	"deadlock=1ns,lost-wake=1ns,endless=1ns,run=1ns,queue=1ns,wait=1ns,empty-runs=1,"          \
 	"self-wakes=1,leak=1"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int note_cycle(void *data, const uint64_t *tasks, uint32_t count)
 {
@@ -90,15 +78,13 @@ static void check_warnings(struct watch_lint *lint)
 	}
 }
 
-static void watch_trace(int fd)
+static void watch_trace(const char *path)
 {
 	struct watch *watch = NULL;
 	struct watch_lint *lint = NULL;
 	struct lint_limits limits;
 	uint64_t first, span;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (watch_new_trace(&watch, path, NULL) < 0)
 		return;
 	lint_limits_init(&limits);
@@ -121,18 +107,7 @@ static void watch_trace(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	static int fd = -1;
-	uint8_t *copy = malloc(length + 1);
-
-	if (fd < 0)
-		fd = memfd_create("trace", MFD_CLOEXEC);
-	must(copy && fd >= 0);
-	must(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, length, 0) == (ssize_t)length);
-	watch_trace(fd);
-	memcpy(copy, bytes, length);
-	repair(copy, length);
-	must(pwrite(fd, copy, length, 0) == (ssize_t)length);
-	watch_trace(fd);
-	free(copy);
+	watch_trace(trace_file(bytes, length));
+	watch_trace(trace_file_repaired(bytes, length));
 	return 0;
 }

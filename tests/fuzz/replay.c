@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a fuzz target on every file of a directory, where there is no libFuzzer. */
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+#include "fuzz.h"
 
 static int replay(const char *directory, const char *name)
 {

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the checksums of what looks like a block right: they would keep nearly all inputs out. */
-#ifndef TESTS_REPAIR_H
-#define TESTS_REPAIR_H
+/*
+ * An input as a trace file: as it is, or with the checksums of what looks like a block
+ * made right, which would keep nearly all inputs out.
+ */
+#ifndef TESTS_FUZZ_TRACE_FILE_H
+#define TESTS_FUZZ_TRACE_FILE_H
 
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "fuzz.h"
 #include "trace/format.h"
 #include "util/hash.h"
 
@@ -50,4 +56,31 @@ static inline void repair(uint8_t *bytes, size_t length)
 	}
 }
 
-#endif /* TESTS_REPAIR_H */
+/* The path of a file that holds this, up to the next call. */
+static inline const char *trace_file(const uint8_t *bytes, size_t length)
+{
+	static char path[64];
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = memfd_create("trace", MFD_CLOEXEC);
+	must(fd >= 0 && ftruncate(fd, 0) == 0);
+	must(pwrite(fd, bytes, length, 0) == (ssize_t)length);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return path;
+}
+
+static inline const char *trace_file_repaired(const uint8_t *bytes, size_t length)
+{
+	uint8_t *copy = malloc(length + 1);
+	const char *path;
+
+	must(copy != NULL);
+	memcpy(copy, bytes, length);
+	repair(copy, length);
+	path = trace_file(copy, length);
+	free(copy);
+	return path;
+}
+
+#endif /* TESTS_FUZZ_TRACE_FILE_H */
