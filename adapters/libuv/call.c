@@ -44,6 +44,8 @@ void call_handle(uv_handle_t *handle, unweave_go go, struct call_args *args, int
 {
 	uint64_t task = handle_task_to_call(handle);
 
+	args->callback = handle_callback(handle);
+	args->object = handle;
 	if (adapter_unlikely(!task)) {
 		go(NULL, args);
 		return;
@@ -64,6 +66,8 @@ void call_handle_last(uv_handle_t *handle, unweave_go go, struct call_args *args
 	bool stands = handle_is(handle, MARK_STANDING);
 	uint64_t task = handle_task_to_call(handle);
 
+	args->callback = handle_callback(handle);
+	args->object = handle;
 	if (adapter_unlikely(!task)) {
 		go(NULL, args);
 		return;

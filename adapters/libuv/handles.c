@@ -6,10 +6,7 @@
 
 static void on_connection(uv_stream_t *handle, int status)
 {
-	struct call_args args = {
-		.callback = handle_callback(HANDLE(handle)), .object = handle, .number = status};
-
-	call_handle(HANDLE(handle), go_number, &args, status);
+	call_handle(HANDLE(handle), go_number, &(struct call_args){.number = status}, status);
 }
 
 ADAPTER_EXPORT int uv_listen(uv_stream_t *handle, int backlog, uv_connection_cb cb)
@@ -31,10 +28,7 @@ static int go_read(struct unweave_link *none, void *context)
 
 static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = count,
-				 .first = buffer};
+	struct call_args args = {.number = count, .first = buffer};
 
 	call_handle(HANDLE(handle), go_read, &args, count);
 }
@@ -67,12 +61,7 @@ static int go_received(struct unweave_link *none, void *context)
 static void on_received(uv_udp_t *handle, ssize_t count, const uv_buf_t *buffer,
 			const struct sockaddr *from, unsigned flags)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = count,
-				 .first = buffer,
-				 .second = from,
-				 .more = flags};
+	struct call_args args = {.number = count, .first = buffer, .second = from, .more = flags};
 
 	call_handle(HANDLE(handle), go_received, &args, count);
 }
@@ -103,10 +92,7 @@ static int go_polled(struct unweave_link *none, void *context)
 
 static void on_polled(uv_poll_t *handle, int status, int events)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = status,
-				 .more = (uint64_t)events};
+	struct call_args args = {.number = status, .more = (uint64_t)events};
 
 	/* libuv has stopped a poll that failed. */
 	if (status < 0)
@@ -136,64 +122,25 @@ ADAPTER_EXPORT int uv_poll_stop(uv_poll_t *handle)
 }
 
 /* What is called in each iteration: libuv ignores the start of one that is started. */
+#define EACH_ITERATION(name)                                                                       \
+	static void on_##name(uv_##name##_t *handle)                                               \
+	{                                                                                          \
+		call_handle(HANDLE(handle), go_object, &(struct call_args){0}, 0);                 \
+	}                                                                                          \
+                                                                                                   \
+	ADAPTER_EXPORT int uv_##name##_start(uv_##name##_t *handle, uv_##name##_cb cb)             \
+	{                                                                                          \
+		if (PASSES(cb) || NEXT(uv_is_active)(HANDLE(handle)))                              \
+			return NEXT(uv_##name##_start)(handle, cb);                                \
+		return ARM_STANDING(#name, handle, cb, on_##name,                                  \
+				    NEXT(uv_##name##_start)(handle, on_##name));                   \
+	}                                                                                          \
+                                                                                                   \
+	ADAPTER_EXPORT int uv_##name##_stop(uv_##name##_t *handle)                                 \
+	{                                                                                          \
+		return STOP(uv_##name##_stop, handle);                                             \
+	}
 
-static void on_turn(void *handle)
-{
-	struct call_args args = {.callback = handle_callback(handle), .object = handle};
-
-	call_handle(handle, go_object, &args, 0);
-}
-
-#define IS_STARTED(handle) NEXT(uv_is_active)(HANDLE(handle))
-
-static void on_idle(uv_idle_t *handle)
-{
-	on_turn(handle);
-}
-
-ADAPTER_EXPORT int uv_idle_start(uv_idle_t *handle, uv_idle_cb cb)
-{
-	if (PASSES(cb) || IS_STARTED(handle))
-		return NEXT(uv_idle_start)(handle, cb);
-	return ARM_STANDING("idle", handle, cb, on_idle, NEXT(uv_idle_start)(handle, on_idle));
-}
-
-ADAPTER_EXPORT int uv_idle_stop(uv_idle_t *handle)
-{
-	return STOP(uv_idle_stop, handle);
-}
-
-static void on_check(uv_check_t *handle)
-{
-	on_turn(handle);
-}
-
-ADAPTER_EXPORT int uv_check_start(uv_check_t *handle, uv_check_cb cb)
-{
-	if (PASSES(cb) || IS_STARTED(handle))
-		return NEXT(uv_check_start)(handle, cb);
-	return ARM_STANDING("check", handle, cb, on_check, NEXT(uv_check_start)(handle, on_check));
-}
-
-ADAPTER_EXPORT int uv_check_stop(uv_check_t *handle)
-{
-	return STOP(uv_check_stop, handle);
-}
-
-static void on_prepare(uv_prepare_t *handle)
-{
-	on_turn(handle);
-}
-
-ADAPTER_EXPORT int uv_prepare_start(uv_prepare_t *handle, uv_prepare_cb cb)
-{
-	if (PASSES(cb) || IS_STARTED(handle))
-		return NEXT(uv_prepare_start)(handle, cb);
-	return ARM_STANDING("prepare", handle, cb, on_prepare,
-			    NEXT(uv_prepare_start)(handle, on_prepare));
-}
-
-ADAPTER_EXPORT int uv_prepare_stop(uv_prepare_t *handle)
-{
-	return STOP(uv_prepare_stop, handle);
-}
+EACH_ITERATION(idle)
+EACH_ITERATION(check)
+EACH_ITERATION(prepare)

@@ -189,7 +189,7 @@ int go_number(struct unweave_link *none, void *context);
 /* The request's callback, in the run that ends its task. */
 void call_request(uv_req_t *req, unweave_go go, struct call_args *args, int64_t result);
 
-/* A handle's callback: a firing of its standing task. */
+/* A handle's callback, as a firing of its standing task; `args` is what it gets besides. */
 void call_handle(uv_handle_t *handle, unweave_go go, struct call_args *args, int64_t result);
 /* The same, after which libuv calls it no more; or the only call of a task that does not stand. */
 void call_handle_last(uv_handle_t *handle, unweave_go go, struct call_args *args, int64_t result,

@@ -6,9 +6,7 @@
 
 static void on_async(uv_async_t *handle)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)), .object = handle};
-
-	call_handle(HANDLE(handle), go_object, &args, 0);
+	call_handle(HANDLE(handle), go_object, &(struct call_args){0}, 0);
 }
 
 /* Found before it is called, since that may be in a signal handler. */
@@ -48,8 +46,7 @@ ADAPTER_EXPORT int uv_async_send(uv_async_t *handle)
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
-	struct call_args args = {
-		.callback = handle_callback(HANDLE(handle)), .object = handle, .number = signum};
+	struct call_args args = {.number = signum};
 
 	if (handle_is(HANDLE(handle), MARK_STANDING))
 		call_handle(HANDLE(handle), go_number, &args, 0);
@@ -97,10 +94,7 @@ static int go_exited(struct unweave_link *none, void *context)
 
 static void on_exited(uv_process_t *handle, int64_t status, int signum)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = status,
-				 .more = (uint64_t)signum};
+	struct call_args args = {.number = status, .more = (uint64_t)signum};
 
 	call_handle_last(HANDLE(handle), go_exited, &args, 0, 0);
 }
@@ -137,11 +131,7 @@ static int go_changed(struct unweave_link *none, void *context)
 
 static void on_changed(uv_fs_event_t *handle, const char *name, int events, int status)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = events,
-				 .first = name,
-				 .more = (uint64_t)status};
+	struct call_args args = {.number = events, .first = name, .more = (uint64_t)status};
 
 	call_handle(HANDLE(handle), go_changed, &args, status);
 }
@@ -171,11 +161,7 @@ static int go_seen(struct unweave_link *none, void *context)
 
 static void on_seen(uv_fs_poll_t *handle, int status, const uv_stat_t *before, const uv_stat_t *now)
 {
-	struct call_args args = {.callback = handle_callback(HANDLE(handle)),
-				 .object = handle,
-				 .number = status,
-				 .first = before,
-				 .second = now};
+	struct call_args args = {.number = status, .first = before, .second = now};
 
 	call_handle(HANDLE(handle), go_seen, &args, status);
 }
