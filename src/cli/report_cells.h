@@ -23,6 +23,11 @@ static inline struct table_cell cell_number(uint64_t value)
 	return (struct table_cell){.known = true, .number = value};
 }
 
+static inline struct table_cell cell_number_if(uint64_t value)
+{
+	return (struct table_cell){.known = value != 0, .number = value};
+}
+
 static inline struct table_cell cell_share(uint64_t part, uint64_t whole)
 {
 	return (struct table_cell){.known = whole > 0, .number = part, .whole = whole};
@@ -56,7 +61,8 @@ static inline void cells_of_origin(const struct report *report, const struct rea
 	*at = cell_place(origin.file, origin.line);
 }
 
-/* The table of loops, of which report_fill() makes use. */
+/* Tables of which report_fill() makes use. */
+int report_fill_functions(const struct report *report, struct table *table);
 int report_fill_loops(const struct report *report, struct table *table);
 
 #endif /* CLI_REPORT_CELLS_H */

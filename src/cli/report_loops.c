@@ -68,8 +68,7 @@ int report_fill_loops(const struct report *report, struct table *table)
 		row[0] = cell_text(or_unnamed(loop->label));
 		row[1] = cell_text_if(loop->site ? loop->site->kind : NULL);
 		row[2] = cell_number(loop->task);
-		if (loop->thread)
-			row[3] = cell_number(loop->thread);
+		row[3] = cell_number_if(loop->thread);
 		row[4] = cell_text_if(thread ? thread->name : NULL);
 		row[5] = cell_number(loop->thread_count);
 		row[6] = cell_number(loop->iterations);

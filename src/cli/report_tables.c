@@ -87,8 +87,7 @@ static int fill_activities(const struct report *report, struct table *table)
 		rows[i] = table->row_count;
 		row[0] = cell_text(texts_get(activities->texts, activity->label));
 		row[1] = cell_number(table->row_count);
-		if (parent)
-			row[2] = cell_number(parent);
+		row[2] = cell_number_if(parent);
 		row[3] = cell_text_if(activity->kind);
 		row[4] = cell_text_if(naming_role_word(activity->role));
 		fill_sums(report, &activity->sums, row + 5);
@@ -125,6 +124,23 @@ static int fill_sites(const struct report *report, struct table *table)
 	return 0;
 }
 
+/* The first columns of a single task: name, task and parent. */
+static void fill_identity(const struct model_task *task, struct table_cell *cells)
+{
+	cells[0] = cell_text(or_unnamed(task->label));
+	cells[1] = cell_number(task->id);
+	cells[2] = cell_number_if(task->parent);
+}
+
+static struct table_cell cell_creation(const struct report *report, const struct model_task *task)
+{
+	struct table_cell cell = cell_time_of(report, task->created);
+
+	if (task->before)
+		cell.instead = "before";
+	return cell;
+}
+
 /* Tasks that should have completed, and did not: how long ago they were made, and where. */
 static int fill_incomplete(const struct report *report, struct table *table)
 {
@@ -148,15 +164,10 @@ static int fill_incomplete(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = cell_text(or_unnamed(task->label));
-		row[1] = cell_number(task->id);
-		if (task->parent)
-			row[2] = cell_number(task->parent);
+		fill_identity(task, row);
 		row[3] = cell_text_if(task->site ? task->site->kind : NULL);
 		row[4] = cell_number(task->ended - task->created);
-		row[5] = cell_time_of(report, task->created);
-		if (task->before)
-			row[5].instead = "before";
+		row[5] = cell_creation(report, task);
 		row[6] = cell_number(task->busy);
 		row[7] = cell_number(task->runs);
 		cells_of_origin(report, task->site, &row[8], &row[9]);
@@ -191,17 +202,12 @@ static int fill_tasks(const struct report *report, struct table *table)
 
 		if (!row)
 			return -ENOMEM;
-		row[0] = cell_text(or_unnamed(task->label));
-		row[1] = cell_number(task->id);
-		if (task->parent)
-			row[2] = cell_number(task->parent);
+		fill_identity(task, row);
 		row[3] = cell_text(export_end(task));
 		row[4] = cell_text_if(task->site ? task->site->kind : NULL);
 		row[5] = cell_text_if(naming_role_word(naming_role(task->site)));
-		row[6] = cell_time_of(report, task->created);
+		row[6] = cell_creation(report, task);
 		row[7] = cell_time_of(report, task->ended);
-		if (task->before)
-			row[6].instead = "before";
 		if (task->end == MODEL_INCOMPLETE)
 			row[7].instead = naming_role(task->site) ? "Open" : "Incomplete";
 		row[8] = cell_number(task->ended - task->created);
@@ -278,120 +284,6 @@ static int fill_waits(const struct report *report, struct table *table)
 	return 0;
 }
 
-/* CPU time of one function, wherever it is. */
-struct function {
-	uint64_t exclusive, inclusive, samples;
-	uint32_t one; /* of all names of the function, the one that counts */
-};
-
-static int by_texts(const void *a, const void *b, void *data)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	const struct profile_name *one = profile_name(data, left);
-	const struct profile_name *two = profile_name(data, right);
-
-	/* Equal texts are the same text. */
-	if (one->function != two->function)
-		return one->function < two->function ? -1 : 1;
-	if (one->module != two->module)
-		return one->module < two->module ? -1 : 1;
-	return left < right ? -1 : left > right;
-}
-
-/* A function that runs, awaits and is called has three names. -ENOMEM. */
-static int unite_names(const struct profile *profile, struct function *functions)
-{
-	uint32_t count = profile_name_count(profile);
-	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
-
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof(*order), by_texts, (void *)profile);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct profile_name *name = profile_name(profile, order[i]), *before;
-
-		functions[order[i]].one = order[i];
-		before = i ? profile_name(profile, order[i - 1]) : NULL;
-		if (before && before->function == name->function && before->module == name->module)
-			functions[order[i]].one = functions[order[i - 1]].one;
-	}
-	free(order);
-	return 0;
-}
-
-/* Whether a frame of the same function is around it. */
-static bool is_recursive(const struct profile *profile, const struct function *functions,
-			 uint32_t node)
-{
-	uint32_t one = functions[profile_at(profile, node)->name].one;
-
-	while ((node = profile_at(profile, node)->parent))
-		if (functions[profile_at(profile, node)->name].one == one)
-			return true;
-	return false;
-}
-
-static void sum_functions(const struct profile *profile, struct function *functions)
-{
-	for (uint32_t i = 1; i < profile_count(profile); i++) {
-		const struct profile_node *node = profile_at(profile, i);
-		struct function *function = &functions[functions[node->name].one];
-
-		function->exclusive += node->self[PROFILE_CPU];
-		function->samples += node->count[PROFILE_CPU];
-		if (node->total[PROFILE_CPU] && !is_recursive(profile, functions, i))
-			function->inclusive += node->total[PROFILE_CPU];
-	}
-}
-
-static int add_function(struct table *table, const struct function *function,
-			const struct profile_name *name, uint64_t all)
-{
-	struct table_cell *row = table_row(table, 0);
-
-	if (!row)
-		return -ENOMEM;
-	row[0] = cell_share(function->exclusive, all);
-	row[1] = cell_number(function->exclusive);
-	row[2] = cell_share(function->inclusive, all);
-	row[3] = cell_number(function->inclusive);
-	row[4] = cell_number(function->samples);
-	row[5] = cell_text(name->function);
-	row[6] = cell_text(name->module);
-	row[7] = cell_place(name->file, name->line);
-	return 0;
-}
-
-static int fill_functions(const struct report *report, struct table *table)
-{
-	static const struct table_column columns[] = {
-		{"exclusive_percent", "excl %", TABLE_SHARE},
-		{"exclusive_ns", "exclusive", TABLE_SPAN},
-		{"inclusive_percent", "incl %", TABLE_SHARE},
-		{"inclusive_ns", "inclusive", TABLE_SPAN},
-		{"samples", "samples", TABLE_COUNT},
-		{"function", "function", TABLE_TEXT},
-		{"module", "module", TABLE_TEXT},
-		{"place", "place", TABLE_PLACE},
-	};
-	const struct profile *profile = report->survey->profile;
-	uint64_t all = profile_at(profile, 0)->total[PROFILE_CPU];
-	uint32_t count = profile_name_count(profile);
-	struct function *functions = calloc((size_t)count + 1, sizeof(*functions));
-	int r = functions ? unite_names(profile, functions) : -ENOMEM;
-
-	table_init(table, columns, COUNT(columns));
-	if (r == 0)
-		sum_functions(profile, functions);
-	for (uint32_t i = 0; r == 0 && i < count; i++)
-		if (functions[i].inclusive)
-			r = add_function(table, &functions[i], profile_name(profile, i), all);
-	free(functions);
-	return r;
-}
-
 static int fill_threads(const struct report *report, struct table *table)
 {
 	static const struct table_column columns[] = {
@@ -412,10 +304,8 @@ static int fill_threads(const struct report *report, struct table *table)
 		if (!row)
 			return -ENOMEM;
 		row[0] = cell_text(thread->name[0] ? thread->name : "(unnamed)");
-		if (thread->thread)
-			row[1] = cell_number(thread->thread);
-		if (thread->tid)
-			row[2] = cell_number(thread->tid);
+		row[1] = cell_number_if(thread->thread);
+		row[2] = cell_number_if(thread->tid);
 		row[3] = cell_share(thread->busy, span);
 		row[4] = cell_number(thread->busy);
 		row[5] = cell_number(thread->idle);
@@ -487,7 +377,7 @@ int report_fill(const struct report *report, enum report_table which, struct tab
 		[REPORT_SITES] = {fill_sites, "tasks"},
 		[REPORT_STACKS] = {fill_stacks, "exclusive_ns"},
 		[REPORT_WAITS] = {fill_waits, "total_ns"},
-		[REPORT_FUNCTIONS] = {fill_functions, "exclusive_ns"},
+		[REPORT_FUNCTIONS] = {report_fill_functions, "exclusive_ns"},
 		[REPORT_THREADS] = {fill_threads, "busy_ns"},
 		[REPORT_RUNS] = {fill_runs, "duration_ns"},
 		[REPORT_LOOPS] = {report_fill_loops, "busy_ns"},
