@@ -22,9 +22,7 @@ struct wire {
 /* `bytes` may be NULL if there are none. */
 static inline struct wire wire_of(const void *bytes, size_t length)
 {
-	const uint8_t *at = bytes ? bytes : (const uint8_t *)"";
-
-	return (struct wire){.at = at, .end = at + length};
+	return (struct wire){.at = bytes, .end = length ? (const uint8_t *)bytes + length : bytes};
 }
 
 static inline const uint8_t *wire_bytes(struct wire *wire, size_t length)
