@@ -134,6 +134,7 @@ static inline void fire(unweave_go go)
 LOOP(loop_clock, bench_use(read_clock()))
 LOOP(loop_plain_clock, bench_use(read_plain_clock()))
 LOOP(loop_wake, unweave_task_wake(task, UNWEAVE_SOURCE_TASK))
+LOOP(loop_wake_from, unweave_task_wake(task, UNWEAVE_SOURCE_IO))
 LOOP(loop_pair, unweave_task_resume(task); unweave_task_suspend(task))
 LOOP(loop_leaf, struct unweave_stack stack = {leaf, NULL, 1, 7}; unweave_task_resume(task);
      unweave_task_suspend_stack(task, &stack))
@@ -180,6 +181,7 @@ static void loop_callback(const struct tight *tight, const uint16_t *picks)
 enum {
 	CLOCK,
 	EVENT,
+	WAKE_FROM,
 	OFF,
 	SAMPLES,
 	PAIR,
@@ -208,6 +210,7 @@ static const struct {
 } variants[VARIANTS] = {
 	[CLOCK] = {LEVEL_OFF, loop_clock},
 	[EVENT] = {LEVEL_FULL, loop_wake},
+	[WAKE_FROM] = {LEVEL_FULL, loop_wake_from},
 	[OFF] = {LEVEL_OFF, loop_pair},
 	[SAMPLES] = {LEVEL_SAMPLES, loop_pair},
 	[PAIR] = {LEVEL_TASKS, loop_pair},
@@ -309,6 +312,7 @@ static void report(const struct samples *samples)
 	rows_note("emit.event.x_clock", "%.2f ns, %.2f; call + clock read %.2f, %.2f",
 		  samples_best(samples, EVENT), samples_median(samples, EVENT),
 		  samples_best(samples, CLOCK), samples_median(samples, CLOCK));
+	set_ratio("emit.wake_from.x_clock", samples, WAKE_FROM);
 	set_stack("emit.stack8.x_clock", samples, STACK8);
 	set_stack("emit.stack32.x_clock", samples, STACK32);
 	rows_set("hook.off.ns", samples_best(samples, OFF) / 2, samples_median(samples, OFF) / 2);

@@ -25,7 +25,7 @@ struct wanted {
 	struct tui_options tui;
 	struct lint_limits limits;
 	bool batch;
-	bool table_only;
+	enum watch_wish wish;
 	bool moment;  /* `at` was given */
 	double at;    /* s */
 	uint32_t pid; /* 0: it is a trace */
@@ -57,8 +57,7 @@ static int show_program(struct wanted *wanted, struct diag *diag)
 	if (r < 0)
 		return r;
 	guard_begin(&attachment);
-	r = wanted->table_only ? watch_new_table(&watch, &attachment, diag)
-			       : watch_new(&watch, &attachment, diag);
+	r = watch_new(&watch, &attachment, wanted->wish, diag);
 	if (r >= 0)
 		r = show(watch, wanted, diag);
 	/* It ends the recording, for which the arena must still be there. */
@@ -179,6 +178,20 @@ static int set_delay(const struct options *options, void *to)
 	return EXIT_OK;
 }
 
+static int set_events(const struct options *options, void *to)
+{
+	(void)options;
+	((struct wanted *)to)->wish = WATCH_ALL_EVENTS;
+	return EXIT_OK;
+}
+
+static int set_table(const struct options *options, void *to)
+{
+	(void)options;
+	((struct wanted *)to)->wish = WATCH_NO_EVENTS;
+	return EXIT_OK;
+}
+
 static int set_moment(const struct options *options, void *to)
 {
 	struct wanted *wanted = to;
@@ -224,7 +237,8 @@ static int finish(const struct wanted *wanted, int r, struct diag *diag)
 
 static int run(struct options *options)
 {
-	struct wanted wanted = {.tui = {.delay = 1000000000, .times = 1, .rows = ROWS}};
+	struct wanted wanted = {.tui = {.delay = 1000000000, .times = 1, .rows = ROWS},
+				.wish = WATCH_FEW_EVENTS};
 	struct diag diag = {0};
 	int r;
 
@@ -264,8 +278,8 @@ static const struct option_entry entries[] = {
 	{0, "at", "SECONDS", "of a trace: begin at this moment", set_moment, 0},
 	{0, "warn", "LIMITS", "when to warn: run=10ms,queue=none; none: never",
 	 OPTION_LIMITS(struct wanted, limits)},
-	{0, "table", NULL, "record nothing: read the table of its tasks only",
-	 OPTION_FLAG(struct wanted, table_only)},
+	{0, "events", NULL, "take all events, however many there are", set_events, 0},
+	{0, "table", NULL, "take none: read the table of its tasks only", set_table, 0},
 	{0},
 };
 

@@ -257,6 +257,12 @@ int attach_lock(struct attachment *attachment, struct diag *diag)
 	return other ? diag_hint(diag, -EBUSY, "by process %u", other) : -EBUSY;
 }
 
+void attach_unlock(struct attachment *attachment)
+{
+	if (attachment->fd >= 0)
+		flock(attachment->fd, LOCK_UN);
+}
+
 void attach_fini(struct attachment *attachment)
 {
 	struct stat st;

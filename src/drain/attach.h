@@ -67,6 +67,8 @@ int attach_left(struct attachment *ret, int fd, const char *path, struct diag *d
 
 /* Takes the arena for recording. Returns -EBUSY while another does; `diag` says which. */
 int attach_lock(struct attachment *attachment, struct diag *diag);
+/* Somebody else may record it from now on. */
+void attach_unlock(struct attachment *attachment);
 
 void attach_fini(struct attachment *attachment);
 

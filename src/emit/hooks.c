@@ -334,23 +334,25 @@ void unweave_priv_wake(uint64_t task, enum unweave_source source)
 {
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
+	bool outside = source != UNWEAVE_SOURCE_TASK;
 	struct arena_line *line;
 	struct arena_task *slot;
 	uint64_t now, *at;
 
-	if (emit_unlikely(!is_quick_after_leave(self, gate) || source != UNWEAVE_SOURCE_TASK ||
-			  !table_knows(self, task)))
+	if (emit_unlikely(!is_quick_after_leave(self, gate) || !table_knows(self, task)))
 		return wake_slowly(task, source);
 	line = line_of(self);
-	if (emit_unlikely(!begin(self, line, gate, 2, &at)))
+	if (emit_unlikely(!begin(self, line, gate, 3, &at)))
 		return wake_slowly(task, source);
-	now = stamp(at, RECORD_WAKE);
+	now = stamp(at, outside ? RECORD_WAKE_FROM : RECORD_WAKE);
 	emit_store(at + 1, task);
+	/* Of a wake by a task the word is not part of the record, and is written over. */
+	emit_store(at + 2, source);
 	table_settle(self, now, gate);
 	slot = table_slot(self, task);
 	if (table_is(slot, task))
-		table_wake(slot, now, UNWEAVE_SOURCE_TASK);
-	end(self, line, gate, at + 2);
+		table_wake(slot, now, source);
+	end(self, line, gate, at + 2 + outside);
 }
 
 static EMIT_COLD void mark_slowly(uint64_t task, unsigned kind, uint64_t keyword)

@@ -26,6 +26,7 @@ static const struct entry keys[] = {
 	{"mouse", "titles sort, rows open"},
 	{NULL, "Time"},
 	{"Space", "pause; a trace: play"},
+	{"e", "take events, or do without"},
 	{", . < >", "a trace: 1 %, 10 %"},
 };
 

@@ -161,6 +161,8 @@ static int command(struct top *top, uint32_t key)
 	case 'b':
 		group(top);
 		break;
+	case 'e':
+		return top_is_trace(top) ? 0 : top_listen(top);
 	case 'r':
 		list_of(top)->ascending = !list_of(top)->ascending;
 		break;

@@ -93,6 +93,16 @@ int top_refresh(struct top *top)
 	return r < 0 ? r : watch_lint_refresh(top->lint);
 }
 
+int top_listen(struct top *top)
+{
+	bool listens = watch_totals(top->watch)->source == WATCH_EVENTS;
+	int r = watch_listen(top->watch, listens ? WATCH_NO_EVENTS : WATCH_ALL_EVENTS);
+
+	if (r == 0)
+		r = watch_lint_renew(top->lint);
+	return r < 0 ? r : top_refresh(top);
+}
+
 /* What fails for another reason than memory is no reason to end. */
 static int forgive(struct top *top, int error, const char *why)
 {

@@ -84,6 +84,10 @@ int top_pass(struct top *top);
 /* Makes the picture of this moment, and what warns of it. -ENOMEM, -EIO. */
 int top_refresh(struct top *top);
 
+/* Takes the events of a living program, however many there are; or, if it does, no more. -ENOMEM.
+ */
+int top_listen(struct top *top);
+
 /* Goes to a moment of a trace. -ENOMEM; what cannot be read is said on the screen. */
 int top_seek(struct top *top, uint64_t time);
 

@@ -112,6 +112,9 @@ struct watch {
 	uint64_t ticks;                /* that it showed at `totals.now` */
 	struct recorder *recorder;     /* NULL: no events are taken */
 	uint64_t latest;               /* time of its last event: none is before */
+	enum watch_wish wish;          /* of a living program */
+	uint64_t taken;                /* records, when they were last counted ... */
+	uint64_t counted_at;           /* ... which was then */
 	bool arena_seen;               /* among what the program has mapped */
 	struct reader *reader;         /* of a trace */
 	struct unweave_event next;     /* of it, that is still to come */
@@ -226,8 +229,15 @@ const struct unheard *unheard_thread(const struct watch *watch, uint32_t tid);
 /* slots.c: rows from the task table. -ENOMEM. */
 int slots_add(struct watch *watch);
 
-/* live.c. `record`: its events too, if that may be. */
-int live_begin(struct watch *watch, struct attachment *attachment, bool record, struct diag *diag);
+/* watch.c: nothing has happened yet, and nothing more is kept of the model. */
+void watch_forget(struct watch *watch);
+
+/* live.c. */
+int live_begin(struct watch *watch, struct attachment *attachment, enum watch_wish wish,
+	       struct diag *diag);
+int live_listen(struct watch *watch, enum watch_wish wish);
+/* Ends the recording, if there is one: the rest goes nowhere. */
+void live_stop(struct watch *watch);
 int live_pass(struct watch *watch);
 int live_refresh(struct watch *watch);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arena/clock.h"
 #include "unweave/callback.h"
@@ -102,6 +103,7 @@ int watch_lint_new(struct watch_lint **ret, struct watch *watch, const struct li
 	if (!lint)
 		return diag_set(diag, -ENOMEM, "out of memory");
 	lint->watch = watch;
+	lint->source = watch_totals(watch)->source;
 	r = path ? read_trace(lint, limits, path, diag) : watch_program(lint, limits);
 	if (r < 0)
 		return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
@@ -124,6 +126,17 @@ struct watch_lint *watch_lint_free(struct watch_lint *lint)
 	free(lint->told);
 	free(lint);
 	return NULL;
+}
+
+int watch_lint_renew(struct watch_lint *lint)
+{
+	struct lint_limits limits = lint->lints.limits;
+
+	lint->source = watch_totals(lint->watch)->source;
+	memset(lint->sightings, 0, sizeof(lint->sightings));
+	lint->told_count = 0;
+	lints_fini(&lint->lints);
+	return lints_init(&lint->lints, &limits, NULL, watch_symbols(lint->watch));
 }
 
 /* Whether the runs of a task may take long; by where they run, if it is a callback. */
@@ -436,7 +449,13 @@ static int judge(struct watch_lint *lint)
 
 int watch_lint_refresh(struct watch_lint *lint)
 {
-	int r = lint->reader ? 0 : judge(lint);
+	int r = 0;
+
+	/* It did without events, all of a sudden. */
+	if (lint->source != watch_totals(lint->watch)->source)
+		r = watch_lint_renew(lint);
+	if (r == 0 && !lint->reader)
+		r = judge(lint);
 
 	if (r == 0)
 		mark_tasks(lint);

@@ -31,6 +31,9 @@ int watch_lint_new(struct watch_lint **ret, struct watch *watch, const struct li
 /* Before the watch is freed. */
 struct watch_lint *watch_lint_free(struct watch_lint *lint);
 
+/* After watch_listen(): what was seen of events counts no more. -ENOMEM. */
+int watch_lint_renew(struct watch_lint *lint);
+
 /* After each watch_pass(): looks at runs that take long while they do. */
 void watch_lint_pass(struct watch_lint *lint);
 

@@ -24,6 +24,7 @@ struct sighting {
 
 struct watch_lint {
 	struct watch *watch;
+	enum watch_source source; /* that what was seen is of */
 	struct lints lints;
 	struct model_sink tap;
 	struct unwinder *unwinder; /* or NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A living program: its events go from the recorder straight into the model. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
@@ -9,6 +10,13 @@
 
 #define PASS_NS UINT64_C(20000000)         /* a screen still answers */
 #define FIRST_PASS_NS UINT64_C(2000000000) /* a picture without tasks from before is none */
+
+/*
+ * Events a second that are taken unasked: an event costs the program some 20 ns, and what its
+ * caches lose, so that these cost it less than 1 % of a processor.
+ */
+#define UNASKED_RATE 200000u
+#define COUNT_NS NS_PER_S /* that they were many for a moment is no reason */
 
 static void on_event(const struct unweave_event *event, void *data)
 {
@@ -61,6 +69,19 @@ static int begin_recording(struct watch *watch, struct diag *diag)
 	return r < 0 ? r : recorder_new(&watch->recorder, watch->attachment, &options, diag);
 }
 
+void live_stop(struct watch *watch)
+{
+	int error = watch->error;
+
+	if (!watch->recorder)
+		return;
+	watch->error = -ECANCELED;
+	recorder_stop(watch->recorder);
+	watch->recorder = recorder_free(watch->recorder);
+	watch->error = error;
+	attach_unlock(watch->attachment);
+}
+
 static void note_table(struct watch *watch, const char *why)
 {
 	watch->totals.source = WATCH_TABLE;
@@ -96,22 +117,41 @@ static int begin(struct watch *watch, struct attachment *attachment, struct diag
 	return site_get(watch, 0) && watch_symbols(watch) ? 0 : -ENOMEM;
 }
 
-int live_begin(struct watch *watch, struct attachment *attachment, bool record, struct diag *diag)
+static int listen(struct watch *watch, enum watch_wish wish)
 {
-	int r = begin(watch, attachment, diag);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (!record) {
+	watch->wish = wish;
+	watch->note[0] = '\0';
+	if (wish == WATCH_NO_EVENTS) {
 		note_table(watch, "nothing is recorded");
 		return 0;
 	}
+	watch->taken = 0;
+	watch->totals.first = watch->latest = watch->counted_at = clock_raw();
 	watch->totals.source = WATCH_EVENTS;
 	r = model_new_fed(&watch->model, site_source(watch));
 	if (r < 0)
 		return r;
 	model_begin(watch->model, &watch->sink);
 	return record_or_not(watch);
+}
+
+int live_begin(struct watch *watch, struct attachment *attachment, enum watch_wish wish,
+	       struct diag *diag)
+{
+	int r = begin(watch, attachment, diag);
+
+	return r < 0 ? r : listen(watch, wish);
+}
+
+int live_listen(struct watch *watch, enum watch_wish wish)
+{
+	if (watch->totals.over)
+		return 0;
+	live_stop(watch);
+	watch_forget(watch);
+	return listen(watch, wish);
 }
 
 /* Whether the process has the arena mapped; false too if that cannot be seen. */
@@ -229,6 +269,31 @@ static int recount(struct watch *watch)
 	return r < 0 ? r : model_settle(watch->model);
 }
 
+/* Does without events that are too many to be taken unasked. */
+static void spare_program(struct watch *watch)
+{
+	uint64_t passed = watch_passed(watch->counted_at, watch->totals.now);
+	uint64_t taken, rate;
+	char why[160];
+
+	if (!watch->recorder || watch->wish != WATCH_FEW_EVENTS || passed < COUNT_NS)
+		return;
+	taken = recorder_totals(watch->recorder).drain.records;
+	rate = (uint64_t)((double)(taken - watch->taken) * 1e9 / (double)passed);
+	watch->taken = taken;
+	watch->counted_at = watch->totals.now;
+	if (rate <= UNASKED_RATE)
+		return;
+	live_stop(watch);
+	watch_forget(watch);
+	watch->wish = WATCH_NO_EVENTS;
+	snprintf(why, sizeof(why),
+		 "%" PRIu64 ",000 events a second are more than it takes unasked; "
+		 "the key e, or --events, takes them",
+		 rate / 1000);
+	note_table(watch, why);
+}
+
 int live_refresh(struct watch *watch)
 {
 	uint64_t before = watch->totals.now;
@@ -251,6 +316,7 @@ int live_refresh(struct watch *watch)
 		watch->ticks = now.ticks;
 	}
 	watch->totals.interval = before ? watch_passed(before, watch->totals.now) : 0;
+	spare_program(watch);
 	watch->totals.slotless = atomic_load(&watch->attachment->control->tasks_lost);
 	return picture_make(watch);
 }

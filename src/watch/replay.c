@@ -42,15 +42,9 @@ static int start_over(struct watch *watch, struct diag *diag)
 {
 	int r = reader_seek(watch->reader, 0, UINT64_MAX, diag);
 
-	watch->model = model_free(watch->model);
-	watch->task_count = 0;
-	watch->pictures++;
-	watch->has_next = false;
-	watch->counted = watch->before = (struct site_counts){0};
 	watch->totals.now = watch->totals.first;
-	site_forget(&watch->sites);
-	thread_forget(&watch->threads);
-	detail_begin(watch, watch->chosen.id);
+	watch->has_next = false;
+	watch_forget(watch);
 	if (r == 0)
 		r = model_new(&watch->model, watch->reader);
 	if (r < 0)

@@ -23,28 +23,18 @@ static int make(struct watch **ret)
 	return 0;
 }
 
-static int watch_live(struct watch **ret, struct attachment *attachment, bool record,
-		      struct diag *diag)
+int watch_new(struct watch **ret, struct attachment *attachment, enum watch_wish wish,
+	      struct diag *diag)
 {
 	cleanup(watch_freep) struct watch *watch = NULL;
 	int r = make(&watch);
 
 	if (r == 0)
-		r = live_begin(watch, attachment, record, diag);
+		r = live_begin(watch, attachment, wish, diag);
 	if (r < 0)
 		return r == -ENOMEM ? diag_set(diag, r, "out of memory") : r;
 	*ret = take(watch);
 	return 0;
-}
-
-int watch_new(struct watch **ret, struct attachment *attachment, struct diag *diag)
-{
-	return watch_live(ret, attachment, true, diag);
-}
-
-int watch_new_table(struct watch **ret, struct attachment *attachment, struct diag *diag)
-{
-	return watch_live(ret, attachment, false, diag);
 }
 
 int watch_new_trace(struct watch **ret, const char *path, struct diag *diag)
@@ -64,11 +54,7 @@ struct watch *watch_free(struct watch *watch)
 {
 	if (!watch)
 		return NULL;
-	/* What is taken at the end goes nowhere. */
-	watch->error = -ECANCELED;
-	if (watch->recorder)
-		recorder_stop(watch->recorder);
-	recorder_free(watch->recorder);
+	live_stop(watch);
 	model_free(watch->model);
 	reader_free(watch->reader);
 	symbols_free(watch->symbols);
@@ -84,6 +70,22 @@ struct watch *watch_free(struct watch *watch)
 	free(watch->groups);
 	free(watch);
 	return NULL;
+}
+
+void watch_forget(struct watch *watch)
+{
+	watch->model = model_free(watch->model);
+	watch->task_count = 0;
+	watch->pictures++;
+	watch->counted = watch->before = (struct site_counts){0};
+	site_forget(&watch->sites);
+	thread_forget(&watch->threads);
+	detail_begin(watch, watch->chosen.id);
+}
+
+int watch_listen(struct watch *watch, enum watch_wish wish)
+{
+	return watch->attachment ? live_listen(watch, wish) : 0;
 }
 
 const char *watch_note(const struct watch *watch)

@@ -40,6 +40,13 @@ enum watch_source {
 	WATCH_TRACE,
 };
 
+/* Which events of a living program are taken. */
+enum watch_wish {
+	WATCH_NO_EVENTS,  /* none: the program does not record, and is not asked to */
+	WATCH_FEW_EVENTS, /* all, unless they are so many that the program might feel it */
+	WATCH_ALL_EVENTS,
+};
+
 enum watch_state {
 	WATCH_STILL, /* it does not run, and nobody said more */
 	WATCH_RUNNING,
@@ -234,19 +241,23 @@ struct watch_detail {
 
 /*
  * Watches a living program. `attachment` is borrowed, must be guarded against being cut, and is
- * locked here, unless somebody else has it: then only its table is watched. -ENOMEM, or why the
- * recording cannot begin.
+ * locked here, unless somebody else has it: then only its table is watched. -ENOMEM, or why it
+ * cannot be watched.
  */
-int watch_new(struct watch **ret, struct attachment *attachment, struct diag *diag);
-
-/* The same with the table alone: the program does not record, and is not asked to. */
-int watch_new_table(struct watch **ret, struct attachment *attachment, struct diag *diag);
+int watch_new(struct watch **ret, struct attachment *attachment, enum watch_wish wish,
+	      struct diag *diag);
 
 /* Opens a trace, at its end. Returns what reader_open() does, and -EIO. */
 int watch_new_trace(struct watch **ret, const char *path, struct diag *diag);
 
 /* Ends the recording, if there is one. */
 struct watch *watch_free(struct watch *watch);
+
+/*
+ * Changes the wish for a living program: what was added up of events begins anew. To be followed by
+ * watch_lint_renew(), before anything else is taken. -ENOMEM.
+ */
+int watch_listen(struct watch *watch, enum watch_wish wish);
 
 /* A sentence for the user on what cannot be known, and why; "" if there is none. */
 const char *watch_note(const struct watch *watch);

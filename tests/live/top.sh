@@ -113,6 +113,15 @@ pauses()
 	sees 'watched for [1-9]' && press Space && sees ' PAUSED$' && stands_still && press Space && loses ' PAUSED$'
 }
 
+# Twice: by the table, in which nothing but who lives is certain, and with events again.
+does_without_events()
+{
+	open_screen 80x24 "$pid" --filter ticker
+	sees 'watched for [1-9]' && press e && sees '^only what the task table says is known: nothing is recorded' &&
+		sees '^ +[0-9]+ [a-z]+ +ticker +- +- ' && not_recorded && press e && sees 'watched for [1-9]' &&
+		loses '^only what the task table' && sees '^ +[0-9]+ [a-z]+ +ticker +[0-9.]+ [mµ]s '
+}
+
 takes_another_size()
 {
 	open_screen 80x24 "$pid"
@@ -320,6 +329,7 @@ try 'the selection stays with its task' keeps_the_selection
 try 'keys and the mouse sort, open and change the view' sorts_by_keys_and_mouse
 try 'tasks are grouped by site and by parent' groups
 try 'a pause is one' pauses
+try 'events can be done without, and taken again' does_without_events
 try 'another size is another layout, however small' takes_another_size
 try 'a name cannot take the terminal over' harms_no_terminal
 try 'there are colours, unless NO_COLOR says otherwise' uses_colours

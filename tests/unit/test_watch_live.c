@@ -28,6 +28,7 @@ static struct {
 	_Atomic uint64_t tasks[8];
 	/* clock_raw() around what the child does: a run takes at most `outer`, at least `inner`. */
 	_Atomic uint64_t outer, inner;
+	_Atomic bool enough;
 } * common;
 
 static pid_t child;
@@ -91,7 +92,7 @@ static void find_child(void)
 static void begin_watch(void)
 {
 	find_child();
-	CHECK_EQ(watch_new(&watch, &attachment, &diag), 0);
+	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
 	CHECK_EQ(watch_totals(watch)->source, WATCH_EVENTS);
 	CHECK_STR_EQ(watch_note(watch), "");
 }
@@ -227,8 +228,8 @@ static void who_comes_second_sees_the_table(void)
 	step(true);
 	find_child();
 	CHECK_EQ(find_pid(&other, (uint32_t)child, &diag), 0);
-	CHECK_EQ(watch_new(&first, &other, &diag), 0);
-	CHECK_EQ(watch_new(&watch, &attachment, &diag), 0);
+	CHECK_EQ(watch_new(&first, &other, WATCH_FEW_EVENTS, &diag), 0);
+	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
 	CHECK_EQ(watch_totals(watch)->source, WATCH_TABLE);
 	CHECK(strstr(watch_note(watch), "record") != NULL);
 	step(true);
@@ -301,6 +302,67 @@ static void tasks_that_ended_in_a_loss_are_not_shown(void)
 	end_child();
 }
 
+/* Some millions of events a second; fewer on a machine that has other things to do. */
+static void say_much(void)
+{
+	common->enough = false;
+	while (!common->enough) {
+		uint64_t until = clock_raw() + 200;
+
+		unweave_task_wake(common->tasks[0], UNWEAVE_SOURCE_IO);
+		while (clock_raw() < until)
+			;
+	}
+}
+
+static void watch_for(uint64_t ns)
+{
+	for (uint64_t end = clock_raw() + ns; clock_raw() < end;) {
+		poll(NULL, 0, 5);
+		CHECK(watch_pass(watch) >= 0);
+	}
+	refresh();
+}
+
+static void events_that_are_many_are_not_taken_unasked(void)
+{
+	static void (*const steps[])(void) = {make_old, say_much, make_and_run, NULL};
+
+	start_child(steps);
+	step(true);
+	begin_watch();
+	refresh();
+	step(false);
+	for (int i = 0; i < 50 && watch_totals(watch)->source == WATCH_EVENTS; i++)
+		watch_for(300 * MS);
+	CHECK_EQ(watch_totals(watch)->source, WATCH_TABLE);
+	CHECK(strstr(watch_note(watch), "000 events a second") != NULL);
+	CHECK_EQ(watch_totals(watch)->alive, 1);
+	CHECK_EQ(task(0).wakes, WATCH_UNKNOWN);
+	/* It can be recorded by somebody else. */
+	CHECK_EQ(attach_lock(&attachment, &diag), 0);
+	attach_unlock(&attachment);
+	/* Who asks for them gets them, however many. */
+	CHECK_EQ(watch_listen(watch, WATCH_ALL_EVENTS), 0);
+	for (int i = 0; i < 5; i++)
+		watch_for(300 * MS);
+	CHECK_EQ(watch_totals(watch)->source, WATCH_EVENTS);
+	CHECK_STR_EQ(watch_note(watch), "");
+	CHECK_EQ(watch_totals(watch)->alive, 1);
+	CHECK(task(0).wakes > 1000 && task(0).wakes != WATCH_UNKNOWN);
+	common->enough = true;
+	step(true);
+	refresh();
+	CHECK_EQ(watch_totals(watch)->alive, 2);
+	CHECK_EQ(task(1).runs, 1);
+	CHECK_EQ(watch_listen(watch, WATCH_NO_EVENTS), 0);
+	refresh();
+	CHECK_EQ(watch_totals(watch)->alive, 2);
+	CHECK_EQ(task(1).runs, WATCH_UNKNOWN);
+	end_watch();
+	end_child();
+}
+
 /* Watches the child, and is killed without a chance to say so. */
 static void watch_and_die(void)
 {
@@ -309,7 +371,8 @@ static void watch_and_die(void)
 
 	if (pid == 0) {
 		find_child();
-		if (watch_new(&watch, &attachment, &diag) == 0 && watch_refresh(watch) == 0) {
+		if (watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag) == 0 &&
+		    watch_refresh(watch) == 0) {
 			step(true);
 			watch_refresh(watch);
 		}
@@ -579,8 +642,8 @@ static void an_arena_full_of_nonsense_is_survived(void)
 		start_child(steps);
 		step(true);
 		find_child();
-		CHECK_EQ(table ? watch_new_table(&watch, &attachment, &diag)
-			       : watch_new(&watch, &attachment, &diag),
+		CHECK_EQ(watch_new(&watch, &attachment, table ? WATCH_NO_EVENTS : WATCH_FEW_EVENTS,
+				   &diag),
 			 0);
 		step(true);
 		refresh();
@@ -599,6 +662,7 @@ int main(void)
 	RUN(a_program_is_seen_as_it_goes_on);
 	RUN(who_comes_second_sees_the_table);
 	RUN(tasks_that_ended_in_a_loss_are_not_shown);
+	RUN(events_that_are_many_are_not_taken_unasked);
 	RUN(who_comes_after_one_that_was_killed_begins_afresh);
 	RUN(a_circle_of_tasks_is_found_with_their_chains);
 	RUN(a_task_that_runs_since_before_is_seen_to_run);
