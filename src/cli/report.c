@@ -35,7 +35,10 @@ struct report_where report_where_run(const struct report *report, const struct m
 {
 	struct report_where where = report_where(report, run->hottest ? run->hottest : run->stack);
 
-	where.how = run->hottest ? "mostly in" : run->last ? "beginning in" : "until it waited in";
+	where.how = run->hottest ? "mostly in"
+		    : run->last  ? "beginning in"
+		    : run->open  ? "at the end still in"
+				 : "until it waited in";
 	return where;
 }
 

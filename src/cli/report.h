@@ -42,7 +42,7 @@ struct report_where {
 	/* Who called it from outside of its library, with a name; NULL: it is in none, or unknown.
 	 */
 	const struct symbol_frame *caller;
-	/* How a run was there: "mostly in", "beginning in", "until it waited in"; else NULL. */
+	/* How a run was there: "mostly in", "beginning in", "until it waited in", ...; or NULL. */
 	const char *how;
 };
 struct report_where report_where(const struct report *report, uint32_t stack);

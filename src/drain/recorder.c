@@ -49,6 +49,7 @@ struct recorder {
 	struct meta_session session;
 	struct catalogue catalogue;
 	struct buffer waits;     /* what tasks waited for when the session ended: a payload */
+	uint64_t waits_ticks;    /* when that was */
 	uint64_t repeated_ns;    /* CLOCK_MONOTONIC_RAW of the last telling */
 	uint64_t repeated_bytes; /* of the file then */
 	uint64_t busy;           /* records that the last pass found */
@@ -66,9 +67,9 @@ struct recorder {
 DEFINE_FREEP(struct recorder, recorder_free)
 
 /* A block of metadata. Its loss is no event's loss: it will be told again. */
-static void put_meta(struct recorder *recorder, enum block_kind kind, struct buffer *payload)
+static void put_meta_of(struct recorder *recorder, enum block_kind kind, struct buffer *payload,
+			uint64_t ticks)
 {
-	uint64_t ticks = clock_ticks(recorder->clock);
 	struct block block = {
 		.kind = kind, .raw = (uint32_t)payload->length, .first = ticks, .last = ticks};
 	int r = payload->bad ? -ENOMEM : 0;
@@ -78,6 +79,11 @@ static void put_meta(struct recorder *recorder, enum block_kind kind, struct buf
 	if (r < 0)
 		recorder->error = r;
 	buffer_fini(payload);
+}
+
+static void put_meta(struct recorder *recorder, enum block_kind kind, struct buffer *payload)
+{
+	put_meta_of(recorder, kind, payload, clock_ticks(recorder->clock));
 }
 
 static void put_session(struct recorder *recorder)
@@ -532,13 +538,14 @@ static void collect_waits(struct recorder *recorder)
 	/* Else nobody knows for how long they have. */
 	if (recorder->alive)
 		waits_collect(&recorder->attachment->table, &recorder->waits);
+	recorder->waits_ticks = clock_ticks(recorder->clock);
 }
 
 /* Not worth the room, where that is short, in which the end is to be told. */
 static void put_waits(struct recorder *recorder)
 {
 	if (recorder->waits.length && !recorder->error)
-		put_meta(recorder, BLOCK_WAITS, &recorder->waits);
+		put_meta_of(recorder, BLOCK_WAITS, &recorder->waits, recorder->waits_ticks);
 }
 
 int recorder_leave(struct recorder *recorder)

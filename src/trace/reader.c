@@ -236,6 +236,9 @@ static void summarise(struct reader *reader)
 	if (reader->catalog.waits.time)
 		reader->catalog.waits.time =
 			timeline_ns(&reader->timeline, reader->catalog.waits.time);
+	/* A program that hangs says nothing, but is still there. */
+	if (reader->any && reader->catalog.waits.time > summary->last)
+		summary->last = reader->catalog.waits.time;
 	summary->realtime = timeline_realtime(&reader->timeline, summary->first);
 	if (!summary->realtime)
 		summary->realtime = summary->session.realtime;

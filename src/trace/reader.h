@@ -82,7 +82,8 @@ struct reader_summary {
 	uint64_t event_blocks;
 	uint64_t event_stored; /* bytes of EVENTS blocks in the file, with their headers */
 	uint64_t event_raw;    /* their payload before compression */
-	uint64_t first, last;  /* ns, of the events and samples; 0 if there are none */
+	uint64_t first, last;  /* ns, of the events and samples; 0 if there are none. `last` is the
+				* end of the recording, if the trace says when that was */
 	uint64_t realtime;     /* CLOCK_REALTIME ns of `first` */
 	uint64_t faults;
 	uint64_t sample_blocks;

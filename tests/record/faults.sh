@@ -13,6 +13,16 @@ dies()
 		[ "$(count t.unw samples)" -gt 0 ] && says 'none lost$'
 }
 
+# What hangs says nothing more, but lasts: 300 ms, against the few of its events.
+hangs()
+{
+	record -F 1 -- middle sleep 300 kill
+	[ "$status" -eq 137 ] && all_is_well && "$unweave" report t.unw runs --csv >shown || return 1
+	cat shown
+	awk -F, 'NR == 2 { lasted = $1 } END { exit lasted < 300000000 }' shown &&
+		"$unweave" report t.unw | grep -q '^  CPU  *hardly any: not one sample$'
+}
+
 becomes_another()
 {
 	record -- work 50 middle exec "$subject" work 50 say hello exit 6
@@ -193,6 +203,7 @@ has_too_many_tasks()
 try 'a program that dies by SIGSEGV is in its trace' dies 139 segv
 try 'a program that dies by SIGKILL is, too' dies 137 kill
 try 'a program that leaves in the middle of a run passes its status on' dies 5 exit 5
+try 'a run that hangs lasts until the recording ends' hangs
 try 'a program that becomes another one has a trace for each' becomes_another
 try 'a program that becomes one without libunweave has one' becomes_a_stranger
 try 'threads that block the signal are counted' blocks_the_signal
