@@ -355,7 +355,12 @@ static void find_samples(struct findings *findings, const struct report *report)
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 	uint64_t exact = totals->outcomes[SPLICE_EXACT];
 
-	if (!totals->samples)
+	if (!totals->samples && sampler && !sampler->note.length)
+		add(findings, "no_samples",
+		    "Nothing was on a CPU when samples were due, %" PRIu64 " a second of each "
+		    "thread: the program waited, or stood still.",
+		    sampler->hz);
+	else if (!totals->samples)
 		add(findings, "no_samples",
 		    "No CPU samples in this trace: it says what tasks did, but not where their "
 		    "CPU time went. 'unweave record' takes samples unless told not to.");

@@ -123,7 +123,9 @@ static void print_cpu(const struct report *report, FILE *to)
 
 	field(to, "CPU");
 	if (!totals->samples) {
-		fprintf(to, "unknown: no CPU samples in this trace\n");
+		fprintf(to, sampler && !sampler->note.length
+				    ? "hardly any: not one sample\n"
+				    : "unknown: no CPU samples in this trace\n");
 		return;
 	}
 	fprintf(to, "%s by %s samples", say_span(totals->cpu).text,
