@@ -152,6 +152,8 @@ static bool is_hopeless(struct adapters *adapters, const struct executable *prog
 			"%.64s gets rights of its own (set-user-ID, set-group-ID or capabilities), "
 			"and loads nothing that its caller names",
 			name);
+	adapters->secure =
+		program->secure && !finding->foreign && !finding->carries && !finding->alone;
 	/* What these two pass over may still take hold in what they start. */
 	return adapters->why_none[0] && !finding->alone && !program->secure;
 }

@@ -39,6 +39,7 @@ struct adapters {
 	char why[ADAPTERS][160];
 	/* Why none can be; "" if some can. */
 	char why_none[160];
+	bool secure;   /* that is since the program gets rights of its own */
 	char *preload; /* for LD_PRELOAD, with what is there already; NULL: as it is */
 };
 

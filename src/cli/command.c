@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,12 @@ static void become(char **arguments, const struct command_terms *terms, int repo
 	_exit(127);
 }
 
+/* Whether it is a program of the current directory, which PATH mostly does not name. */
+static bool is_here(const char *command)
+{
+	return !strchr(command, '/') && access(command, X_OK) == 0;
+}
+
 int command_start(struct command *ret, char **arguments, const struct command_terms *terms,
 		  struct diag *diag)
 {
@@ -106,7 +113,10 @@ int command_start(struct command *ret, char **arguments, const struct command_te
 		return 0;
 	}
 	waitpid(pid, NULL, 0);
-	return diag_set(diag, -error, "%s: %s", arguments[0], strerror(error));
+	diag_set(diag, -error, "%s: %s", arguments[0], strerror(error));
+	return error == ENOENT && is_here(arguments[0])
+		       ? diag_hint(diag, -error, "it is not in PATH, but here: ./%s", arguments[0])
+		       : -error;
 }
 
 void command_look(struct command *command)

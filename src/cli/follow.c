@@ -254,6 +254,7 @@ static void settle(struct follow *follow, struct follower *follower)
 		follow->empty++;
 	} else if (!follower->first) {
 		follow->others++;
+		memcpy(follow->other_output, follower->output, sizeof(follow->other_output));
 		add(&follow->other_totals, &follower->totals);
 	}
 }
@@ -427,10 +428,12 @@ void follow_summarise(const struct follow *follow)
 
 	if (follow->others)
 		fprintf(stderr,
-			"unweave: %" PRIu32 " more process%s: %" PRIu64 " events, %" PRIu64
+			"unweave: %" PRIu32 " more process%s, in %s%s: %" PRIu64 " events, %" PRIu64
 			" samples, %s, %" PRIu64 " lost\n",
-			follow->others, follow->others == 1 ? "" : "es", totals->events,
-			totals->samples, say_bytes(totals->bytes).text, totals->lost);
+			follow->others, follow->others == 1 ? "" : "es",
+			follow->others == 1 ? "" : "files like ", follow->other_output,
+			totals->events, totals->samples, say_bytes(totals->bytes).text,
+			totals->lost);
 	if (follow->empty)
 		fprintf(stderr,
 			"unweave: %" PRIu32 " more ended before there was anything to record\n",

@@ -7,6 +7,8 @@
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 
+#include <limits.h>
+
 #include "arena/board.h"
 #include "cli/holds.h"
 #include "cli/recording.h"
@@ -34,10 +36,11 @@ struct follow {
 
 	struct recording_totals ended; /* of all that are over */
 	struct recording_totals other_totals;
-	struct holds holds; /* adapters, of all */
-	uint32_t others;    /* traces besides the first */
-	uint32_t empty;     /* ended before there was anything to record */
-	uint32_t failed;    /* could not be recorded: `diag` says why, of the last one */
+	char other_output[PATH_MAX]; /* the last of their traces */
+	struct holds holds;          /* adapters, of all */
+	uint32_t others;             /* traces besides the first */
+	uint32_t empty;              /* ended before there was anything to record */
+	uint32_t failed;             /* could not be recorded: `diag` says why, of the last one */
 	int first_result;
 	struct diag diag;
 };

@@ -129,8 +129,11 @@ int holds_explain(const struct adapters *adapters, const char *command, struct d
 		diag_set(diag, 0, "%s: nothing came of it: %s", command,
 			 adapters->why_none[0] ? adapters->why_none : inside);
 		return diag_hint(diag, -ENOENT,
-				 "link it with libunweave, or with libuv, libevent or GLib as "
-				 "shared libraries");
+				 adapters->secure
+					 ? "link it with libunweave, or record a copy without "
+					   "these rights"
+					 : "link it with libunweave, or with libuv, libevent or "
+					   "GLib as shared libraries");
 	}
 	if (!adapters->loaded) {
 		diag_set(diag, 0, "%s: ended without calling a hook of libunweave", command);

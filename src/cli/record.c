@@ -17,6 +17,7 @@
 #include "cli/follow.h"
 #include "cli/recording.h"
 #include "drain/find.h"
+#include "util/cleanup.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SEARCH_NS UINT64_C(500000) /* between two looks for a started program's arena, ... */
@@ -184,11 +185,15 @@ static int record_command(const struct record_plan *plan, struct diag *diag)
 /* Better said before a program is started than after. */
 static int try_output(const char *path, struct diag *diag)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	/* Without waiting for the other end of a pipe. */
+	cleanup(close_fd) int fd =
+		open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 && errno != ENXIO)
 		return diag_set(diag, -errno, "%s: %s", path, strerror(errno));
-	close(fd);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return diag_set(diag, -EINVAL, "%s: is not a regular file", path);
 	return 0;
 }
 

@@ -89,8 +89,9 @@ void recording_say_kept(const struct recording *recording, const char *path)
 static void say_all(const struct recording *recording, const struct recorder_totals *totals,
 		    uint64_t samples, uint64_t lost)
 {
-	fprintf(stderr, "unweave: %s: %" PRIu64 " events of %u threads", recording->output,
-		totals->drain.records, totals->drain.threads);
+	fprintf(stderr, "unweave: %s: %" PRIu64 " events of %u thread%s", recording->output,
+		totals->drain.records, totals->drain.threads,
+		totals->drain.threads == 1 ? "" : "s");
 	say_samples(recording, samples);
 	fprintf(stderr, " in %.1f s, %s", (double)(recording->ended - recording->started) / 1e9,
 		say_bytes(totals->bytes).text);

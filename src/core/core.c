@@ -148,7 +148,7 @@ static int read_core(struct core *core, struct diag *diag)
 			       ? diag_hint(
 					 diag, -EBADMSG,
 					 "it is compressed: `coredumpctl dump` writes it as it was")
-			       : -EBADMSG;
+			       : diag_hint(diag, -EBADMSG, "`unweave top FILE` shows a trace");
 	}
 	if (header.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB)

@@ -310,12 +310,13 @@ static int say_why_not(uint32_t pid, const struct stat *st, int error, struct di
 		diag_set(diag, 0, "process %u belongs to another user", pid);
 		return diag_hint(diag, -EACCES, "run unweave as that user, or as root");
 	}
-	diag_set(diag, 0,
-		 "process %u has no arena: it does not carry libunweave, or called no hook", pid);
-	return diag_hint(
-		diag, -ENOENT,
-		"link it with libunweave; or start it by `unweave record -- COMMAND`, which has "
-		"adapters for libuv, libevent and GLib");
+	diag_set(
+		diag, 0,
+		"process %u says nothing of its tasks: it carries no libunweave, or called no hook",
+		pid);
+	return diag_hint(diag, -ENOENT,
+			 "link it with libunweave; if it uses libuv, libevent or GLib, start it by "
+			 "`unweave record -- COMMAND`, or with an adapter: see unweave-record(1)");
 }
 
 /* What a process left that is no more: in our own directory and, for root, in anybody's. */

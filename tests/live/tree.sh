@@ -220,7 +220,7 @@ bears_programs_that_end()
 
 says_what_is_wrong()
 {
-	! "$unweave" tree $$ >shown 2>words && grep -q 'has no arena' words &&
+	! "$unweave" tree $$ >shown 2>words && grep -q 'says nothing of its tasks' words &&
 		! "$unweave" tree nobody 2>words && grep -q "'nobody' is not a process id, nor a file" words &&
 		! "$unweave" tree 2>words && grep -q 'which process' words
 }

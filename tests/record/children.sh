@@ -14,7 +14,7 @@ traces()
 follows_forks()
 {
 	record -- work 20 fork 3
-	[ "$status" -eq 0 ] && all_is_well && [ "$(traces)" -eq 4 ] && says '3 more processes:' &&
+	[ "$status" -eq 0 ] && all_is_well && [ "$(traces)" -eq 4 ] && says '3 more processes, in files like t\.[0-9]+\.unw:' &&
 		find . -regex './t\.[0-9]+\.unw' | grep -q .
 }
 
@@ -81,7 +81,7 @@ finds_no_library()
 	"$unweave" record -o t.unw -p $sleeper 2>words
 	local result=$?
 	end_sleeper
-	[ $result -eq 1 ] && says 'does not carry libunweave' && says '^hint: .*adapters' &&
+	[ $result -eq 1 ] && says 'carries no libunweave' && says '^hint: .*adapter' &&
 		[ ! -e t.unw ]
 }
 
