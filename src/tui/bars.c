@@ -112,7 +112,7 @@ void bars_draw(struct canvas *canvas, int y, int x, int width, const char *title
 	canvas_text(canvas, y, x, width, STYLE_STRONG, title);
 	if (!histogram || !histogram->count) {
 		canvas_text(canvas, y + 1, x, width, STYLE_FAINT,
-			    histogram ? "none yet" : "not known");
+			    histogram ? "none seen" : "not known");
 		return;
 	}
 	canvas_right(canvas, y, x + canvas_width(title), width - canvas_width(title), STYLE_PLAIN,

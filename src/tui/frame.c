@@ -86,7 +86,7 @@ static int doubts(struct top *top, int y)
 	if (totals->slotless && totals->slotless != WATCH_UNKNOWN)
 		canvas_print(
 			&top->canvas, y + rows++, 0, STYLE_WARNING,
-			"! %s tasks found no place in the table since it began: they are not shown",
+			"! %s tasks found no place in the table: not shown, if they still live",
 			figure_count(totals->slotless).text);
 	if (top->plain && top->view != VIEW_WARNINGS && watch_lint_count(top->lint))
 		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
@@ -185,7 +185,9 @@ static void draw_foot(struct top *top, int y)
 		canvas_print(&top->canvas, y, 0, STYLE_STRONG, "%s", top->message);
 	else
 		canvas_print(&top->canvas, y, 0, STYLE_FAINT, "q quit  ? help  %s%s  %s",
-			     view_get(top->view)->columns ? "/ filter  ← → r sort  " : "",
+			     !view_get(top->view)->columns ? ""
+			     : top->canvas.ascii           ? "/ filter  Left Right r sort  "
+							   : "/ filter  ← → r sort  ",
 			     top_is_trace(top) ? "Space play  , . time" : "Space pause",
 			     view_get(top->view)->keys);
 }

@@ -160,7 +160,7 @@ static void wakers(struct page *page)
 	static const char *const sources[] = {"a thread", "a timer", "io", "a signal", "other"};
 	const struct watch_detail *detail = page->detail;
 
-	title(page, "woken by", detail->waker_count ? "" : "nobody yet");
+	title(page, "woken by", detail->waker_count ? "" : "nobody seen");
 	for (uint32_t i = 0; i < detail->waker_count; i++) {
 		const struct watch_waker *waker = &detail->wakers[i];
 
