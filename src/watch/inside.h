@@ -115,6 +115,7 @@ struct watch {
 	enum watch_wish wish;          /* of a living program */
 	uint64_t taken;                /* records, when they were last counted ... */
 	uint64_t counted_at;           /* ... which was then */
+	uint64_t spared;               /* events a second that are taken no more; 0: they are */
 	bool arena_seen;               /* among what the program has mapped */
 	struct reader *reader;         /* of a trace */
 	struct unweave_event next;     /* of it, that is still to come */

@@ -122,12 +122,12 @@ static int listen(struct watch *watch, enum watch_wish wish)
 	int r;
 
 	watch->wish = wish;
+	watch->taken = watch->spared = 0;
 	watch->note[0] = '\0';
 	if (wish == WATCH_NO_EVENTS) {
 		note_table(watch, "nothing is recorded");
 		return 0;
 	}
-	watch->taken = 0;
 	watch->totals.first = watch->latest = watch->counted_at = clock_raw();
 	watch->totals.source = WATCH_EVENTS;
 	r = model_new_fed(&watch->model, site_source(watch));
@@ -269,12 +269,11 @@ static int recount(struct watch *watch)
 	return r < 0 ? r : model_settle(watch->model);
 }
 
-/* Does without events that are too many to be taken unasked. */
+/* Takes no more events if they are too many to be taken unasked. This picture has them still. */
 static void spare_program(struct watch *watch)
 {
 	uint64_t passed = watch_passed(watch->counted_at, watch->totals.now);
 	uint64_t taken, rate;
-	char why[160];
 
 	if (!watch->recorder || watch->wish != WATCH_FEW_EVENTS || passed < COUNT_NS)
 		return;
@@ -284,13 +283,21 @@ static void spare_program(struct watch *watch)
 	watch->counted_at = watch->totals.now;
 	if (rate <= UNASKED_RATE)
 		return;
+	watch->spared = rate;
 	live_stop(watch);
-	watch_forget(watch);
-	watch->wish = WATCH_NO_EVENTS;
+}
+
+static void go_on_by_table(struct watch *watch)
+{
+	char why[160];
+
 	snprintf(why, sizeof(why),
 		 "%" PRIu64 ",000 events a second are more than it takes unasked; "
 		 "the key e, or --events, takes them",
-		 rate / 1000);
+		 watch->spared / 1000);
+	watch->spared = 0;
+	watch->wish = WATCH_NO_EVENTS;
+	watch_forget(watch);
 	note_table(watch, why);
 }
 
@@ -300,6 +307,8 @@ int live_refresh(struct watch *watch)
 	struct clock_moment now = clock_measure(watch->attachment->clock);
 	int r;
 
+	if (watch->spared)
+		go_on_by_table(watch);
 	/* All that was emitted until now is known then, and of what came after, some. */
 	r = pass(watch, FIRST_PASS_NS);
 	if (r >= 0 && watch->model)
@@ -316,7 +325,8 @@ int live_refresh(struct watch *watch)
 		watch->ticks = now.ticks;
 	}
 	watch->totals.interval = before ? watch_passed(before, watch->totals.now) : 0;
-	spare_program(watch);
 	watch->totals.slotless = atomic_load(&watch->attachment->control->tasks_lost);
-	return picture_make(watch);
+	r = picture_make(watch);
+	spare_program(watch);
+	return r;
 }
