@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/brief.h"
 #include "cli/say.h"
 #include "cli/source.h"
 #include "view/utf8.h"
@@ -411,13 +412,16 @@ void table_print_frames(FILE *to, const char *const *frames, uint32_t count, int
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t hidden = count - FRAMES_HEAD - FRAMES_TAIL;
 		bool gap = count > FRAMES_HEAD + FRAMES_TAIL + 1 && i == FRAMES_HEAD;
-		char note[64];
+		char note[64], brief[256];
 		const char *text = frames[i];
 
 		if (gap) {
 			snprintf(note, sizeof(note), "... %" PRIu32 " frames ...", hidden);
 			text = note;
 			i += hidden - 1;
+		} else if (indent + say_width(text) + 2 > PAGE_WIDTH) {
+			brief_name(text, brief, sizeof(brief));
+			text = brief;
 		}
 		/* The arrow that follows must find room, too. */
 		if (width > indent && width + say_width(text) + 3 > PAGE_WIDTH) {
