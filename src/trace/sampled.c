@@ -165,8 +165,9 @@ static int open_next(struct sampled *sampled, struct blocks *blocks, struct diag
 		r = -EBADMSG;
 	if (r < 0)
 		return r == -EBADMSG ? 0 : r;
-	if (header.raw > sampled->payload_capacity) {
-		payload = realloc(sampled->payload, header.raw);
+	/* Also for a block without a byte there is memory, as who reads it expects. */
+	if (!sampled->payload || header.raw > sampled->payload_capacity) {
+		payload = realloc(sampled->payload, header.raw ? header.raw : 1);
 		if (!payload)
 			return -ENOMEM;
 		sampled->payload = payload;

@@ -19,10 +19,9 @@ struct wire {
 	bool bad;
 };
 
-/* `bytes` may be NULL if there are none. */
 static inline struct wire wire_of(const void *bytes, size_t length)
 {
-	return (struct wire){.at = bytes, .end = length ? (const uint8_t *)bytes + length : bytes};
+	return (struct wire){.at = bytes, .end = (const uint8_t *)bytes + length};
 }
 
 static inline const uint8_t *wire_bytes(struct wire *wire, size_t length)
