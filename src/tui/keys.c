@@ -129,10 +129,13 @@ static int seek_by(struct top *top, int per_cent)
 	const struct watch_totals *totals = watch_totals(top->watch);
 	uint64_t step = (totals->last - totals->first) / 100 *
 			(uint64_t)(per_cent < 0 ? -per_cent : per_cent);
-	uint64_t to = totals->now + step;
+	/* Keys that come faster than a trace can be read add up. */
+	uint64_t from = top->goal ? top->goal : totals->now, to = from + step;
 
 	if (per_cent < 0)
-		to = totals->now - totals->first > step ? totals->now - step : totals->first;
+		to = from - totals->first > step ? from - step : totals->first;
+	else if (to > totals->last)
+		to = totals->last;
 	return top_is_trace(top) ? top_seek(top, to) : 0;
 }
 
@@ -268,9 +271,17 @@ static int click(struct top *top, int y, int x)
 	return 0;
 }
 
+static bool is_step(const struct term_event *event)
+{
+	return event->kind == TERM_KEY &&
+	       (event->key == ',' || event->key == '.' || event->key == '<' || event->key == '>');
+}
+
 int keys_take(struct top *top, const struct term_event *event)
 {
 	top->message[0] = '\0';
+	if (!is_step(event))
+		top->goal = 0;
 	if (top->help) {
 		top->help = false;
 		return 0;

@@ -7,6 +7,8 @@
 #include "tui/term.h"
 #include "tui/top.h"
 
+#define READING_NS UINT64_C(100000000) /* between two looks at how far a trace is read */
+
 /* When something is to be done next; ns of term_now(). */
 struct due {
 	uint64_t pass;
@@ -67,6 +69,43 @@ static int show(struct top *top)
 	return 0;
 }
 
+/* A trace is read, for long: says how far that is, unless the user wants something else. */
+static bool reads_on(void *data, unsigned per_cent)
+{
+	struct top *top = data;
+	int y = top->canvas.height - 1;
+	uint64_t now = term_now();
+
+	if (!top->reading)
+		top->reading = now;
+	if (now - top->reading < READING_NS)
+		return true;
+	top->reading = now;
+	top->pending = term_wait(0);
+	if (top->pending.kind == TERM_REDRAW)
+		top->pending.kind = TERM_TIME;
+	canvas_repeat(&top->canvas, y, 0, top->canvas.width, STYLE_STRONG, ' ');
+	canvas_print(&top->canvas, y, 0, STYLE_STRONG, "reading the trace: %u %%; a key stops it",
+		     per_cent);
+	term_show(&top->canvas, -1, 0);
+	return top->pending.kind == TERM_TIME;
+}
+
+/* Escape has done what it was for. */
+static struct term_event next_event(struct top *top, uint64_t deadline)
+{
+	struct term_event event = top->pending;
+
+	if (event.kind == TERM_TIME)
+		return term_wait(deadline);
+	top->pending.kind = TERM_TIME;
+	if (event.kind == TERM_KEY && event.key == TERM_ESCAPE) {
+		top->goal = 0;
+		event.kind = TERM_REDRAW;
+	}
+	return event;
+}
+
 static int loop(struct top *top, struct diag *diag)
 {
 	struct due due = {0};
@@ -83,9 +122,9 @@ static int loop(struct top *top, struct diag *diag)
 		top->touched = false;
 		if (r < 0)
 			break;
-		event = term_wait(due.pass < due.picture && !watch_totals(top->watch)->over
-					  ? due.pass
-					  : due.picture);
+		event = next_event(top, due.pass < due.picture && !watch_totals(top->watch)->over
+						? due.pass
+						: due.picture);
 		if (event.kind == TERM_QUIT)
 			return 0;
 		if (event.kind == TERM_ENDED)
@@ -109,8 +148,11 @@ int tui_run(struct watch *watch, struct watch_lint *lint, const struct tui_optio
 	if (r < 0)
 		return r;
 	r = term_open(diag);
-	if (r == 0)
+	if (r == 0) {
+		watch_on_reading(watch, reads_on, &top);
 		r = loop(&top, diag);
+		watch_on_reading(watch, NULL, NULL);
+	}
 	term_close();
 	top_fini(&top);
 	return r;

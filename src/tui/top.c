@@ -117,6 +117,8 @@ int top_seek(struct top *top, uint64_t time)
 	struct diag diag = {0};
 	int r = watch_seek(top->watch, time, &diag);
 
+	top->reading = 0;
+	top->goal = top->pending.kind == TERM_TIME ? 0 : time;
 	return r < 0 ? forgive(top, r, diag.text) : watch_lint_refresh(top->lint);
 }
 
@@ -133,6 +135,7 @@ int top_open_task(struct top *top, uint64_t task)
 {
 	int r = watch_choose(top->watch, task);
 
+	top->reading = 0;
 	if (r == 0)
 		top_go(top, VIEW_TASK);
 	return forgive(top, r, "the trace can no longer be read");

@@ -8,6 +8,7 @@
 
 #include "tui/canvas.h"
 #include "tui/columns.h"
+#include "tui/term.h"
 #include "tui/tui.h"
 
 #define TOP_FILTER_ROOM 80
@@ -62,8 +63,11 @@ struct top {
 	bool typing; /* the filter is being typed */
 	bool help;
 	bool paused;
-	bool playing; /* a trace: time goes on by itself */
-	bool touched; /* the user did something: what is on the screen is old */
+	bool playing;              /* a trace: time goes on by itself */
+	bool touched;              /* the user did something: what is on the screen is old */
+	uint64_t goal;             /* a moment that was not reached, since a key came; 0: none */
+	uint64_t reading;          /* since when a trace is read, ns of term_now(); 0: it is not */
+	struct term_event pending; /* what came meanwhile; TERM_TIME: nothing */
 	char message[256];
 
 	struct watch_row *rows; /* of the tasks on the screen */

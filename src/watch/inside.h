@@ -120,6 +120,8 @@ struct watch {
 	struct reader *reader;         /* of a trace */
 	struct unweave_event next;     /* of it, that is still to come */
 	bool has_next;
+	bool (*goes_on)(void *data, unsigned per_cent); /* or NULL */
+	void *goes_on_data;
 	struct model *model; /* NULL: there is nothing but the table */
 	struct model_sink sink;
 	const struct model_sink *tap; /* or NULL */

@@ -12,6 +12,7 @@
 
 /* Figures "in the last interval" are of so long, unless the moment was moved by less. */
 #define INTERVAL_NS NS_PER_S
+#define EVENTS_AT_A_TIME 4096u /* about a millisecond's */
 
 static void copy_text(struct meta_text text, char *to, size_t room)
 {
@@ -53,9 +54,26 @@ static int start_over(struct watch *watch, struct diag *diag)
 	return 0;
 }
 
-/* Takes in what happened until then, and then too. */
-static int go_on(struct watch *watch, uint64_t until, struct diag *diag)
+/* Whether to read on, on the way to `goal`. */
+static bool goes_on(const struct watch *watch, uint64_t goal)
 {
+	uint64_t first = watch->totals.first;
+	double share = (double)watch_passed(first, watch->next.time) /
+		       (double)(goal > first ? goal - first : 1);
+
+	return !watch->goes_on ||
+	       watch->goes_on(watch->goes_on_data, share < 1 ? (unsigned)(share * 100) : 100);
+}
+
+/*
+ * Takes in what happened until then, and then too; on the way to `goal`. Returns 1 if it did not
+ * get there, since somebody wants it to stop.
+ */
+static int go_on(struct watch *watch, uint64_t until, uint64_t goal, struct diag *diag)
+{
+	uint64_t reached = watch->totals.now;
+	bool stopped = false;
+	uint32_t events = 0;
 	int r = 0;
 
 	while (r == 0) {
@@ -65,13 +83,18 @@ static int go_on(struct watch *watch, uint64_t until, struct diag *diag)
 		}
 		if (r != 0 || watch->next.time > until)
 			break;
+		stopped = ++events % EVENTS_AT_A_TIME == 0 && !goes_on(watch, goal);
+		if (stopped)
+			break;
 		r = model_feed(watch->model, &watch->next, reader_event_block(watch->reader));
 		watch->has_next = false;
+		if (watch->next.time > reached)
+			reached = watch->next.time;
 	}
 	if (r >= 0)
 		r = model_settle(watch->model);
-	watch->totals.now = until;
-	return r;
+	watch->totals.now = stopped ? reached : until;
+	return r < 0 ? r : stopped;
 }
 
 /* What is counted from here on is "now". */
@@ -94,15 +117,16 @@ int replay_seek(struct watch *watch, uint64_t time, struct diag *diag)
 		r = start_over(watch, diag);
 	from = time - totals->first > INTERVAL_NS ? time - INTERVAL_NS : totals->first;
 	if (r == 0 && from > totals->now)
-		r = go_on(watch, from, diag);
+		r = go_on(watch, from, time, diag);
 	if (r < 0)
 		return r;
 	from = totals->now;
 	mark(watch);
-	r = go_on(watch, time, diag);
+	if (r == 0)
+		r = go_on(watch, time, time, diag);
 	if (r < 0)
 		return r;
-	totals->interval = time - from;
+	totals->interval = totals->now - from;
 	totals->lost = model_totals(watch->model)->lost;
 	return picture_make(watch);
 }

@@ -127,6 +127,13 @@ int watch_seek(struct watch *watch, uint64_t time, struct diag *diag)
 	return r;
 }
 
+void watch_on_reading(struct watch *watch, bool (*goes_on)(void *data, unsigned per_cent),
+		      void *data)
+{
+	watch->goes_on = goes_on;
+	watch->goes_on_data = data;
+}
+
 void watch_tap(struct watch *watch, const struct model_sink *sink)
 {
 	watch->tap = sink;

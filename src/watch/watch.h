@@ -273,6 +273,13 @@ int watch_refresh(struct watch *watch);
 /* Of a trace: goes to a moment, which is cut to [first, last], and makes its picture. */
 int watch_seek(struct watch *watch, uint64_t time, struct diag *diag);
 
+/*
+ * Calls `goes_on` now and then while a trace is read, with how far that has come. If it returns
+ * false, the picture is of the moment that was reached. NULL: nobody is called.
+ */
+void watch_on_reading(struct watch *watch, bool (*goes_on)(void *data, unsigned per_cent),
+		      void *data);
+
 const struct watch_totals *watch_totals(const struct watch *watch);
 
 /* The tasks of the picture, in no order. */

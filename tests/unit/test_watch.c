@@ -327,6 +327,61 @@ static void who_taps_hears_what_the_model_says(void)
 	close_watch();
 }
 
+struct reading {
+	unsigned calls, until; /* it is to stop at that one; 0: never */
+	unsigned last;         /* per cent */
+	bool back;             /* it was less than before */
+};
+
+static bool read_on(void *data, unsigned per_cent)
+{
+	struct reading *reading = data;
+
+	reading->back |= per_cent < reading->last || per_cent > 100;
+	reading->last = per_cent;
+	return ++reading->calls != reading->until;
+}
+
+/* One task runs and waits, again and again, for 20 s. */
+static void make_long(void)
+{
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, UNWEAVE_EVENT_RESET, 1 * MS, 0);
+	put_full(one, CREATE, 1 * MS, 16, 0, 1, 0);
+	for (unsigned i = 1; i <= 10000; i++) {
+		put(one, RESUME, 2 * i * MS, 16);
+		put_full(one, SUSPEND, (2 * i + 1) * MS, 16, 0, 0, 0);
+	}
+	open_watch();
+}
+
+static void reading_can_be_stopped_and_goes_on_from_there(void)
+{
+	struct reading whole = {0}, stopped = {.until = 2};
+	uint64_t reached;
+
+	make_long();
+	watch_on_reading(watch, read_on, &whole);
+	go_to(19000);
+	CHECK(whole.calls >= 4 && whole.last > 50 && !whole.back);
+	CHECK_EQ(watch_totals(watch)->now, 19000 * MS);
+	watch_on_reading(watch, read_on, &stopped);
+	go_to(18000);
+	reached = watch_totals(watch)->now;
+	CHECK_EQ(stopped.calls, 2);
+	CHECK(reached > 5000 * MS && reached < 12000 * MS);
+	CHECK_EQ(task(16).runs, (reached / MS) / 2);
+	/* The same as if it had been read in one go. */
+	go_to(18000);
+	CHECK_EQ(watch_totals(watch)->now, 18000 * MS);
+	CHECK_EQ(task(16).runs, 9000);
+	CHECK_EQ(task(16).busy, 8999 * MS);
+	close_watch();
+}
+
 int main(void)
 {
 	RUN(a_trace_opens_at_its_end);
@@ -338,5 +393,6 @@ int main(void)
 	RUN(callbacks_wait_for_what_their_kind_says);
 	RUN(at_its_end_a_trace_says_what_tasks_wait_for);
 	RUN(who_taps_hears_what_the_model_says);
+	RUN(reading_can_be_stopped_and_goes_on_from_there);
 	return check_done();
 }
