@@ -159,26 +159,46 @@ static __attribute__((noinline)) void work(struct job *job, uint32_t rounds)
 }
 
 /*
- * What no recorder can do without: two calls, one clock read, three words
- * stored and a cursor moved after each. In memory of its own, that nobody takes
- * away; without a look at whether it is wanted, has room, or is interrupted.
+ * What no recorder can do without that can be switched off and has an end: two calls, a look at
+ * whether it is wanted in each, one clock read, a look at whether there is room for both, three
+ * words stored and a cursor moved after each. In memory of its own, that nobody takes away.
  */
+#define LEAST_WORDS 2048u
+
 static struct {
-	uint64_t words[2048];
+	uint64_t words[LEAST_WORDS];
 	uint32_t at;
+	uint32_t on;
 	uint64_t task, since, view[4];    /* for the floor: what runs, since when, what waits */
 	uint64_t slots[WORKLOAD_COLD][8]; /* and a line for each task */
-} least;
+} least = {.on = 1};
+
+static inline bool least_is_on(void)
+{
+	return __atomic_load_n(&least.on, __ATOMIC_RELAXED);
+}
+
+/* Where the next word goes, with room for those of a pair. */
+static inline uint32_t least_room(void)
+{
+	return least.at > LEAST_WORDS - 8 ? 0 : least.at;
+}
 
 static __attribute__((noinline)) void least_resume(uint64_t task)
 {
-	least.words[least.at] = clock_ticks(BENCH_CLOCK) << 8;
-	least.words[least.at + 1] = task;
-	__atomic_store_n(&least.at, (least.at + 2) % 2046, __ATOMIC_RELEASE);
+	uint32_t at = least_room();
+
+	if (!least_is_on())
+		return;
+	least.words[at] = clock_ticks(BENCH_CLOCK) << 8;
+	least.words[at + 1] = task;
+	__atomic_store_n(&least.at, at + 2, __ATOMIC_RELEASE);
 }
 
 static __attribute__((noinline)) void least_leave(void)
 {
+	if (!least_is_on())
+		return;
 	least.words[least.at] = 1;
 	__atomic_store_n(&least.at, least.at + 1, __ATOMIC_RELEASE);
 }
@@ -186,26 +206,32 @@ static __attribute__((noinline)) void least_leave(void)
 /*
  * What nobody can do without who also says which function waits, what a thread
  * runs and in which chain, and for how long each task ran: a frame, a view, a
- * slot. As before, it looks at nothing and is never interrupted.
+ * slot. Like the least, it is never interrupted, and nobody takes anything away.
  */
 static __attribute__((noinline)) void floor_resume(const struct unweave_link *link, uint64_t task)
 {
-	uint64_t now = clock_ticks(BENCH_CLOCK);
+	uint32_t at = least_room();
+	uint64_t now;
 
-	least.words[least.at] = now << 8;
-	least.words[least.at + 1] = task;
+	if (!least_is_on())
+		return;
+	now = clock_ticks(BENCH_CLOCK);
+	least.words[at] = now << 8;
+	least.words[at + 1] = task;
 	least.view[0] = (uintptr_t)link->code;
 	least.view[1] = (uintptr_t)link->awaiter;
 	least.view[2] = (uint64_t)link->state;
 	least.since = now;
 	__atomic_store_n(&least.task, task, __ATOMIC_RELEASE);
-	__atomic_store_n(&least.at, (least.at + 2) % 2040, __ATOMIC_RELEASE);
+	__atomic_store_n(&least.at, at + 2, __ATOMIC_RELEASE);
 }
 
 static __attribute__((noinline)) void floor_leave(const struct unweave_link *link, uint32_t index)
 {
 	uint64_t *slot = least.slots[index];
 
+	if (!least_is_on())
+		return;
 	least.words[least.at] = 1;
 	least.words[least.at + 1] = 7;
 	least.words[least.at + 2] = (uintptr_t)link->code;
