@@ -147,6 +147,7 @@ struct unweave_priv_nest {
 struct unweave_priv_thread {
 	uint64_t gate;
 	struct unweave_priv_nest *nest;
+	uint64_t inline_gate; /* with which runs may be noted right here: `samples`; 0: none */
 };
 
 extern UNWEAVE_API struct unweave_priv_config *unweave_priv_config;
@@ -203,10 +204,13 @@ static inline int unweave_priv_silent(uint64_t gate)
 	return (gate & UNWEAVE_PRIV_MODE_MASK) <= UNWEAVE_PRIV_MODE_SAMPLES;
 }
 
-/* Whether the run may be noted right here: detail `samples`, thread up to date. */
+/*
+ * Whether the run may be noted right here: detail `samples`, thread up to date. Also by a signal
+ * handler inside a hook, since that is one store, which leaves the hook's own as they are.
+ */
 static inline int unweave_priv_inline(uint64_t gate, const struct unweave_priv_thread *self)
 {
-	return (gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES && self->gate == gate;
+	return self->inline_gate == gate;
 }
 
 /*

@@ -6,24 +6,28 @@
  */
 #include "state.h"
 
-static ADAPTER_INLINE guint add(GSource *source, enum glib_sort sort, gint priority,
-				GSourceFunc function, gpointer data, GDestroyNotify notify,
-				const void *place)
+/*
+ * Before there is a source: behind the last thing that GLib did, which was to let a lock go, the
+ * clock has little to wait for.
+ */
+static ADAPTER_INLINE uint64_t arm(enum glib_sort sort, GSourceFunc function, const void *place)
 {
 	const struct glib_table *table = &glib_tables[sort];
+
+	return HAVE_ROOM ? unweave_callback_arm(table->kind, (const void *)function, place,
+						table->flags)
+			 : 0;
+}
+
+static ADAPTER_INLINE guint add(GSource *source, uint64_t task, enum glib_sort sort, gint priority,
+				GSourceFunc function, gpointer data, GDestroyNotify notify)
+{
 	guint id;
 
 	if (priority != source->priority)
 		GLIB(g_source_set_priority)(source, priority);
 	glib_real.set_callback(source, function, data, notify);
-	if (HAVE_ROOM) {
-		uint32_t flags = table->flags ? STANDS : load(source).flags;
-
-		store(source,
-		      unweave_callback_arm(table->kind, (const void *)function, place,
-					   table->flags),
-		      flags);
-	}
+	store(source, task, glib_tables[sort].flags ? STANDS : load(source).flags);
 	id = glib_real.attach(source, NULL);
 	glib_real.source_unref(source);
 	return id;
@@ -32,10 +36,13 @@ static ADAPTER_INLINE guint add(GSource *source, enum glib_sort sort, gint prior
 static ADAPTER_INLINE guint add_idle(gint priority, GSourceFunc function, gpointer data,
 				     GDestroyNotify notify, const void *place)
 {
+	uint64_t task;
+
 	glib_hold();
 	if (adapter_unlikely(!function))
 		return GLIB(g_idle_add_full)(priority, function, data, notify);
-	return add(glib_real.idle_source_new(), GLIB_IDLE, priority, function, data, notify, place);
+	task = arm(GLIB_IDLE, function, place);
+	return add(glib_real.idle_source_new(), task, GLIB_IDLE, priority, function, data, notify);
 }
 
 ADAPTER_EXPORT guint g_idle_add(GSourceFunc function, gpointer data)
@@ -58,18 +65,21 @@ ADAPTER_EXPORT guint g_idle_add_once(GSourceOnceFunc function, gpointer data)
 		return GLIB(g_idle_add_once)(function, data);
 	source = glib_real.idle_source_new();
 	source_is_once(source);
-	return add(source, GLIB_IDLE, source->priority, G_SOURCE_FUNC(function), data, NULL,
-		   ADAPTER_PLACE);
+	return add(source, arm(GLIB_IDLE, G_SOURCE_FUNC(function), ADAPTER_PLACE), GLIB_IDLE,
+		   source->priority, G_SOURCE_FUNC(function), data, NULL);
 }
 
 static guint add_timeout(gint priority, guint interval, GSourceFunc function, gpointer data,
 			 GDestroyNotify notify, const void *place)
 {
+	uint64_t task;
+
 	glib_hold();
 	if (adapter_unlikely(!function))
 		return GLIB(g_timeout_add_full)(priority, interval, function, data, notify);
-	return add(glib_real.timeout_source_new(interval), GLIB_TIMEOUT, priority, function, data,
-		   notify, place);
+	task = arm(GLIB_TIMEOUT, function, place);
+	return add(glib_real.timeout_source_new(interval), task, GLIB_TIMEOUT, priority, function,
+		   data, notify);
 }
 
 ADAPTER_EXPORT guint g_timeout_add(guint32 interval, GSourceFunc function, gpointer data)
@@ -89,8 +99,8 @@ static guint add_seconds(gint priority, guint interval, GSourceFunc function, gp
 	glib_hold();
 	if (adapter_unlikely(!function))
 		return GLIB(g_timeout_add_seconds_full)(priority, interval, function, data, notify);
-	return add(GLIB(g_timeout_source_new_seconds)(interval), GLIB_TIMEOUT, priority, function,
-		   data, notify, place);
+	return add(GLIB(g_timeout_source_new_seconds)(interval), arm(GLIB_TIMEOUT, function, place),
+		   GLIB_TIMEOUT, priority, function, data, notify);
 }
 
 ADAPTER_EXPORT guint g_timeout_add_seconds(guint interval, GSourceFunc function, gpointer data)
@@ -114,8 +124,8 @@ ADAPTER_EXPORT guint g_timeout_add_once(guint32 interval, GSourceOnceFunc functi
 		return GLIB(g_timeout_add_once)(interval, function, data);
 	source = glib_real.timeout_source_new(interval);
 	source_is_once(source);
-	return add(source, GLIB_TIMEOUT, source->priority, G_SOURCE_FUNC(function), data, NULL,
-		   ADAPTER_PLACE);
+	return add(source, arm(GLIB_TIMEOUT, G_SOURCE_FUNC(function), ADAPTER_PLACE), GLIB_TIMEOUT,
+		   source->priority, G_SOURCE_FUNC(function), data, NULL);
 }
 
 /* Since 2.78. */
@@ -132,8 +142,8 @@ ADAPTER_EXPORT guint g_timeout_add_seconds_once(guint interval, GSourceOnceFunc 
 		return GLIB(g_timeout_add_seconds_once)(interval, function, data);
 	source = GLIB(g_timeout_source_new_seconds)(interval);
 	source_is_once(source);
-	return add(source, GLIB_TIMEOUT, source->priority, G_SOURCE_FUNC(function), data, NULL,
-		   ADAPTER_PLACE);
+	return add(source, arm(GLIB_TIMEOUT, G_SOURCE_FUNC(function), ADAPTER_PLACE), GLIB_TIMEOUT,
+		   source->priority, G_SOURCE_FUNC(function), data, NULL);
 }
 
 static guint add_child(gint priority, GPid pid, GChildWatchFunc function, gpointer data,
@@ -142,8 +152,9 @@ static guint add_child(gint priority, GPid pid, GChildWatchFunc function, gpoint
 	glib_hold();
 	if (adapter_unlikely(!function || pid <= 0))
 		return GLIB(g_child_watch_add_full)(priority, pid, function, data, notify);
-	return add(GLIB(g_child_watch_source_new)(pid), GLIB_CHILD, priority,
-		   G_SOURCE_FUNC(function), data, notify, place);
+	return add(GLIB(g_child_watch_source_new)(pid),
+		   arm(GLIB_CHILD, G_SOURCE_FUNC(function), place), GLIB_CHILD, priority,
+		   G_SOURCE_FUNC(function), data, notify);
 }
 
 ADAPTER_EXPORT guint g_child_watch_add(GPid pid, GChildWatchFunc function, gpointer data)
@@ -197,8 +208,9 @@ static guint add_fd(gint priority, gint fd, GIOCondition condition, GUnixFDSourc
 	glib_hold();
 	if (adapter_unlikely(!function))
 		return GLIB(g_unix_fd_add_full)(priority, fd, condition, function, data, notify);
-	return add(GLIB(g_unix_fd_source_new)(fd, condition), GLIB_FD, priority,
-		   G_SOURCE_FUNC(function), data, notify, place);
+	return add(GLIB(g_unix_fd_source_new)(fd, condition),
+		   arm(GLIB_FD, G_SOURCE_FUNC(function), place), GLIB_FD, priority,
+		   G_SOURCE_FUNC(function), data, notify);
 }
 
 ADAPTER_EXPORT guint g_unix_fd_add(gint fd, GIOCondition condition, GUnixFDSourceFunc function,
@@ -223,7 +235,8 @@ static guint add_signal(gint priority, gint number, GSourceFunc function, gpoint
 	source = GLIB(g_unix_signal_source_new)(number);
 	if (adapter_unlikely(!source))
 		return 0;
-	return add(source, GLIB_SIGNAL, priority, function, data, notify, place);
+	return add(source, arm(GLIB_SIGNAL, function, place), GLIB_SIGNAL, priority, function, data,
+		   notify);
 }
 
 ADAPTER_EXPORT guint g_unix_signal_add(gint number, GSourceFunc function, gpointer data)

@@ -50,7 +50,7 @@ static gboolean call_first(struct glib_call *call, struct unweave_call *how)
 	uint64_t task = how->task;
 
 	if (!call->once)
-		store(source, task, RUNS);
+		store_runs(source, task);
 	how->end = UNWEAVE_CALL_ASKS;
 	how->go = go_first;
 	if (unweave_callback_call(how))
@@ -124,11 +124,10 @@ static __attribute__((noinline)) gboolean dispatch(GSource *source, GSourceFunc 
  * in it is done, whatever it returned.
  */
 static __attribute__((noinline)) gboolean dispatch_first(GSource *source, GSourceFunc callback,
-							 gpointer data, glib_dispatch function)
+							 gpointer data, glib_dispatch function,
+							 uint64_t task)
 {
-	uint64_t task = load(source).task;
-
-	store(source, task, RUNS);
+	store_runs(source, task);
 	if (!unweave_priv_call_asking(source, (void *)callback, data,
 				      (unweave_go)(void (*)(void))function, task,
 				      (const void *)callback)) {
@@ -161,7 +160,7 @@ static ADAPTER_INLINE gboolean dispatch_usually(GSource *source, GSourceFunc cal
 						 state.task, (const void *)callback);
 	if (sort == GLIB_TIMEOUT || adapter_unlikely(!glib_thread.loop))
 		return dispatch(source, callback, data, table);
-	return dispatch_first(source, callback, data, table->dispatch);
+	return dispatch_first(source, callback, data, table->dispatch, state.task);
 }
 
 #define DISPATCH(name, sort)                                                                       \

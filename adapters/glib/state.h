@@ -74,6 +74,13 @@ static inline void store(GSource *source, uint64_t task, uint32_t flags)
 	__atomic_store_n(word(source, LOW), (uint32_t)task | flags, __ATOMIC_RELAXED);
 }
 
+/* Its first call begins: nothing else changes. */
+static inline void store_runs(GSource *source, uint64_t task)
+{
+	if (HAVE_ROOM)
+		__atomic_store_n(word(source, LOW), (uint32_t)task | RUNS, __ATOMIC_RELAXED);
+}
+
 /* Takes the task of a source that stands, or is not called: at most one thread gets it. */
 static inline uint64_t take_task(GSource *source)
 {

@@ -139,6 +139,12 @@ static __attribute__((noinline)) void call_any(evutil_socket_t fd, short what, v
 	unweave_callback_call(&run);
 }
 
+/* Where it is not known which one it is. */
+static __attribute__((noinline)) void call_found(evutil_socket_t fd, short what, void *argument)
+{
+	call_any(fd, what, argument, running_search(fd, argument));
+}
+
 /*
  * A callback's three arguments are passed on as they came: a descriptor, what happened, and the
  * program's own. All machines that this runs on have them in registers.
@@ -150,7 +156,7 @@ void event_call(evutil_socket_t fd, short what, void *argument)
 	uint64_t task;
 
 	if (adapter_unlikely(!event))
-		return call_any(fd, what, argument, running_search(fd, argument));
+		return call_found(fd, what, argument);
 	task = state_task(event);
 	if (adapter_unlikely(!task || state_number(event)->is_inner || state_stays(event) ||
 			     state_flags(event) & NOT_TOLD || !self.loop))

@@ -11,6 +11,9 @@
  *     request   callback | after-work callback | task | mark
  *     handle    close callback | callback | task | mark
  *
+ * A timer that is not being closed has no use for the first word, and keeps there how it was armed
+ * the last time.
+ *
  * The first word of a uv_async_t is not free: from 1.45 to 1.51 libuv counts in it.
  */
 #ifndef LIBUV_LIBUV_H

@@ -112,6 +112,22 @@ static int first_stop(uv_timer_t *handle)
 	return NEXT(uv_timer_stop)(handle);
 }
 
+/*
+ * How a timer was armed the last time, at detail `samples`: that is how it is armed, mostly, and to
+ * compare is less than to search. There is one where the mark is, without flags.
+ */
+static const struct unweave_priv_cause none = {.way = {.how = UNWEAVE_PRIV_HOW_NONE}};
+
+static inline const struct unweave_priv_cause *last_cause(const uv_timer_t *handle)
+{
+	return handle->u.reserved[HANDLE_CLOSE];
+}
+
+static inline void keep_cause(uv_timer_t *handle, const struct unweave_priv_cause *cause)
+{
+	handle->u.reserved[HANDLE_CLOSE] = (void *)(uintptr_t)cause;
+}
+
 static __attribute__((noinline)) int start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout,
 					   uint64_t repeat, const void *place)
 {
@@ -126,7 +142,10 @@ static __attribute__((noinline)) int start(uv_timer_t *handle, uv_timer_cb cb, u
 	__atomic_store_n(&next.start, NEXT(uv_timer_start), __ATOMIC_RELAXED);
 	r = NEXT(uv_timer_start)(handle, on_timer, timeout, repeat);
 	task = unweave_callback_arm(kind, (void *)cb, place, repeat ? UNWEAVE_STANDING : 0);
-	return handle_armed(HANDLE(handle), (void *)cb, task, repeat ? MARK_STANDING : 0, r);
+	r = handle_armed(HANDLE(handle), (void *)cb, task, repeat ? MARK_STANDING : 0, r);
+	if (!handle_is(HANDLE(handle), MARK_CLOSING))
+		keep_cause(handle, &none);
+	return r;
 }
 
 static inline int start_next(uv_timer_t *handle, uint64_t timeout)
@@ -144,19 +163,41 @@ static __attribute__((noinline)) int start_recorded(uv_timer_t *handle, uv_timer
 	return start_next(handle, timeout);
 }
 
+/* The same at detail `samples`. What is found there is a callback of the program's. */
+static inline int start_lightly(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout,
+				const struct unweave_priv_cause *cause)
+{
+	handle_keep_task(HANDLE(handle), (void *)cb, cause->light);
+	return start_next(handle, timeout);
+}
+
+static __attribute__((noinline)) int start_in_new_way(uv_timer_t *handle, uv_timer_cb cb,
+						      uint64_t timeout, const void *place)
+{
+	const struct unweave_priv_cause *cause =
+		unweave_priv_armed_lightly(kind, (void *)cb, place);
+
+	if (adapter_unlikely(!cause))
+		return start_recorded(handle, cb, timeout, place);
+	keep_cause(handle, cause);
+	return start_lightly(handle, cb, timeout, cause);
+}
+
 ADAPTER_EXPORT int uv_timer_start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout,
 				  uint64_t repeat)
 {
 	const struct unweave_priv_cause *cause;
+	uint64_t how;
 
 	if (adapter_unlikely(!handle_is_idle(HANDLE(handle)) || repeat))
 		return start(handle, cb, timeout, repeat, ADAPTER_PLACE);
-	/* What is found so is a callback of the program's. */
-	cause = unweave_priv_armed_lightly(kind, (void *)cb, ADAPTER_PLACE);
-	if (!cause)
+	how = unweave_priv_how();
+	if (how == UNWEAVE_PRIV_HOW_ELSE)
 		return start_recorded(handle, cb, timeout, ADAPTER_PLACE);
-	handle_keep_task(HANDLE(handle), (void *)cb, cause->light);
-	return start_next(handle, timeout);
+	cause = last_cause(handle);
+	if (adapter_unlikely(!unweave_priv_is_again(cause, (void *)cb, ADAPTER_PLACE, how)))
+		return start_in_new_way(handle, cb, timeout, ADAPTER_PLACE);
+	return start_lightly(handle, cb, timeout, cause);
 }
 
 static __attribute__((noinline)) int stop(uv_timer_t *handle, const void *place)

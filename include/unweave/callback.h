@@ -107,6 +107,23 @@ static inline int unweave_priv_is_way(const struct unweave_priv_way *a,
 }
 
 /*
+ * What runs here, as ways say it, if it is nothing or one light task, and the session wants
+ * samples; else UNWEAVE_PRIV_HOW_ELSE.
+ */
+#define UNWEAVE_PRIV_HOW_ELSE UINT64_C(1)
+#define UNWEAVE_PRIV_HOW_NONE UINT64_C(2) /* what is no way at all */
+static inline uint64_t unweave_priv_how(void)
+{
+	const struct unweave_priv_thread *self = unweave_priv_self;
+
+	if (!__builtin_expect(unweave_priv_inline(unweave_priv_gate(), self), 1))
+		return UNWEAVE_PRIV_HOW_ELSE;
+	if (__builtin_expect(self->nest->tasks[1] != 0, 0))
+		return UNWEAVE_PRIV_HOW_ELSE;
+	return self->nest->tasks[0];
+}
+
+/*
  * What arming this would find, if it is called once and the session wants samples; its `light` is
  * what is armed. NULL: the session wants something else, or it is the first time, or inside of
  * several runs.
@@ -114,22 +131,25 @@ static inline int unweave_priv_is_way(const struct unweave_priv_way *a,
 static inline const struct unweave_priv_cause *
 unweave_priv_armed_lightly(const char *kind, const void *code, const void *place)
 {
-	struct unweave_priv_way way = {kind, code, place, 0};
+	struct unweave_priv_way way = {kind, code, place, unweave_priv_how()};
 	const struct unweave_priv_cause *cause;
-	const struct unweave_priv_nest *nest;
 
-	if ((unweave_priv_gate() & UNWEAVE_PRIV_MODE_MASK) != UNWEAVE_PRIV_MODE_SAMPLES)
-		return NULL;
-	nest = unweave_priv_self->nest;
-	if (!nest)
-		return NULL;
-	way.how = nest->tasks[0];
-	if (way.how && (!unweave_priv_is_light(way.how) || nest->tasks[1]))
+	if (__builtin_expect((int64_t)way.how > 0, 0))
 		return NULL;
 	/* Pairs with the release of whoever made it. */
 	cause = __atomic_load_n(&unweave_priv_causes[unweave_priv_way_hash(&way)],
 				__ATOMIC_ACQUIRE);
 	return __builtin_expect(cause && unweave_priv_is_way(&cause->way, &way), 1) ? cause : NULL;
+}
+
+/*
+ * Whether arming this would find `cause`, as it did for one of the same kind. For whoever keeps
+ * it with what is armed, since most of that is armed in the same way each time.
+ */
+static inline int unweave_priv_is_again(const struct unweave_priv_cause *cause, const void *code,
+					const void *place, uint64_t how)
+{
+	return cause->way.how == how && cause->way.code == code && cause->way.place == place;
 }
 
 UNWEAVE_API uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place,

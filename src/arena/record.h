@@ -107,6 +107,11 @@ static inline uint64_t record_first_word(unsigned kind, uint64_t ticks)
 	return ticks << 8 | kind;
 }
 
+static inline uint64_t record_ticks(uint64_t first_word)
+{
+	return first_word >> 8;
+}
+
 static inline uint64_t record_stack_word(uint32_t count, uint32_t root, uint32_t keep, int states)
 {
 	return (uint64_t)count | (uint64_t)root << 16 | (uint64_t)(keep & 0x7fffffff) << 32 |

@@ -106,16 +106,13 @@ static __attribute__((noinline)) int end_unrecorded(struct links_run *run, int r
 }
 
 /*
- * Whether the run is the only one, as it was, and no session was told of it: not one that records
- * events, since the thread would have joined that.
+ * Whether the run is the only one on this thread, as it was, and no session was told of it: not
+ * one that records events, since the thread would have joined that.
  */
-static inline bool is_as_before(const struct links_run *run)
+static inline bool is_as_before(const struct links_run *run, const struct unweave_priv_thread *self)
 {
-	const struct unweave_priv_thread *self = unweave_priv_self;
-
-	return self == &run->self->hot &&
-	       (self->gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES &&
-	       self->nest->tasks[0] == run->dispatch.task && self->nest->tasks[1] == 0;
+	return emit_likely(self == &run->self->hot && self->inline_gate) &&
+	       emit_likely(self->nest->tasks[0] == run->dispatch.task && !self->nest->tasks[1]);
 }
 
 /*
@@ -127,18 +124,21 @@ call_unrecorded(void *object, void *context, void *more, unweave_go go, uint64_t
 		const void *code, struct emit_thread *self,
 		void (*push)(struct unweave_priv_nest *nest, uint64_t task))
 {
+	struct unweave_priv_nest *nest = self->hot.nest;
 	struct links_run run;
 	int result;
 
 	run.self = self;
 	prepare(&run, task, code);
-	links_hang_out(&run, self->hot.nest);
-	push(self->hot.nest, task);
+	links_hang_out(&run, nest);
+	push(nest, task);
 	result = emit_first_anchor(object, context, more, go);
-	if (emit_unlikely(!is_as_before(&run)))
+	self = emit_self();
+	if (emit_unlikely(!is_as_before(&run, &self->hot)))
 		return end_unrecorded(&run, result);
-	__atomic_store_n(&run.self->hot.nest->tasks[0], 0, __ATOMIC_RELEASE);
-	links_take_in(&run, run.self->hot.nest);
+	nest = self->hot.nest;
+	__atomic_store_n(&nest->tasks[0], 0, __ATOMIC_RELEASE);
+	links_take_in(&run, nest);
 	return result;
 }
 
@@ -292,18 +292,16 @@ static inline __attribute__((always_inline)) int call_usually(void *object, void
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
 	struct links_run run;
+	uint64_t *at;
 	int result;
 
-	if (emit_unlikely(self->hot.gate != gate || unweave_priv_silent(gate)))
+	if (emit_unlikely(self->hot.gate != gate || !begin_first_run(self, gate, &at)))
 		return call_otherwise(object, context, more, go, task, code, 0,
 				      MEANS_STRAIGHT(end));
 	prepare(&run, task, code);
 	links_hang_out(&run, self->hot.nest);
-	if (emit_unlikely(!quick_resume_first(self, gate, task))) {
-		links_take_in(&run, self->hot.nest);
-		return call_otherwise(object, context, more, go, task, code, 0,
-				      MEANS_STRAIGHT(end));
-	}
+	put_resume(self, line_of(self), begun_at(line_of(self)), 0, run.dispatch.task);
+	exit_quickly(self);
 	result = emit_first_anchor(object, context, more, go);
 	return emit_likely(end_as_usual(&run, end, result)) ? result
 							    : end_otherwise(&run, end, result);

@@ -30,49 +30,56 @@ static inline uint64_t current(const struct emit_thread *self, uint32_t *ret_sit
 static __attribute__((noinline)) uint64_t arm(const char *kind, const void *code, const void *place,
 					      unsigned flags)
 {
+	const struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
+	bool samples = (gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES;
+	struct cause *cause;
 	uint32_t under;
-	uint64_t parent = current(emit_self(), &under);
-	struct cause *cause =
-		cause_find(&(struct unweave_priv_way){kind, code, place, cause_how(under, flags)});
+	uint64_t parent;
 
-	if ((gate & UNWEAVE_PRIV_MODE_MASK) == UNWEAVE_PRIV_MODE_SAMPLES && !flags && cause)
+	/* A session that the thread has not joined yet: what it arms next is armed inline. */
+	if (emit_unlikely(samples && self->hot.nest && !unweave_priv_inline(gate, &self->hot)))
+		emit_refresh();
+	parent = current(self, &under);
+	cause = cause_find(&(struct unweave_priv_way){kind, code, place, cause_how(under, flags)});
+	if (samples && !flags && cause)
 		return cause->seen.light;
 	return unweave_task_new(cause ? &cause->is->site : NULL, UNWEAVE_MODEL_CHAIN, parent, NULL);
 }
 
 /*
  * The usual case: what is armed was armed before, and there is room for it. The clock is read
- * first: some processors wait there for all that comes before, and all else waits for memory.
+ * first: some processors wait there for all that comes before, and all else waits for memory. What
+ * is not needed for a while is left in memory, so that no register has to be saved.
  */
 uint64_t unweave_priv_arm(const char *kind, const void *code, const void *place, unsigned flags)
 {
 	struct emit_thread *self = emit_self();
 	uint64_t gate = unweave_priv_gate();
-	struct unweave_priv_way way = {kind, code, place, 0};
+	struct unweave_priv_way way = {kind, code, place, flags & UNWEAVE_STANDING};
 	const struct unweave_priv_cause *cause;
-	struct table_birth birth = {.model = UNWEAVE_MODEL_CHAIN};
-	struct arena_line *line;
 	uint32_t under;
-	uint64_t *at;
+	uint64_t parent, *at;
 
-	flags &= UNWEAVE_STANDING;
-	if (emit_unlikely(!is_quick(self, gate)))
-		return arm(kind, code, place, flags);
-	line = line_of(self);
-	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
-		return arm(kind, code, place, flags);
-	birth.changed = clock_ticks(CLOCK_QUICK);
-	birth.parent = current(self, &under);
-	way.how = cause_how(under, flags);
+	if (emit_unlikely(!is_quick(self, gate) || !begin(self, line_of(self), gate, 4, &at)))
+		return arm(kind, code, place, (unsigned)way.how);
+	stamp(at, RECORD_CREATE);
+	parent = current(self, &under);
+	way.how |= cause_how(under, 0);
 	cause = cause_known(&way);
 	if (emit_unlikely(!cause || !table_has(self))) {
-		unweave_priv_exit(&self->hot, gate);
-		return arm(kind, code, place, flags);
+		exit_quickly(self);
+		return arm(kind, code, place, (unsigned)way.how & UNWEAVE_STANDING);
 	}
-	/* What it would be at detail `samples` says its site, too. */
-	birth.site = table_light_site(cause->light);
-	return put_create(self, line, gate, at, &birth);
+	at = begun_at(line_of(self));
+	return put_create(self, line_of(self), at,
+			  &(struct table_birth){
+				  .parent = parent,
+				  .changed = record_ticks(__atomic_load_n(at, __ATOMIC_RELAXED)),
+				  /* What it would be at detail `samples` says its site, too. */
+				  .site = table_light_site(cause->light),
+				  .model = UNWEAVE_MODEL_CHAIN,
+			  });
 }
 _Static_assert(UNWEAVE_STANDING == UNWEAVE_SITE_STANDING, "the flag goes to the site");
 _Static_assert((UNWEAVE_TASK_SPARE & (TABLE_MOST - 1) << 1) == 0 && UNWEAVE_MODEL_CHAIN == 0 &&

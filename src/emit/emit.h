@@ -144,6 +144,8 @@ static inline uint64_t emit_innermost(const struct unweave_priv_nest *nest)
 {
 	unsigned depth = 0;
 
+	if (emit_likely(!nest->tasks[1]))
+		return nest->tasks[0];
 	if (emit_unlikely(nest->beyond))
 		return 0;
 	while (nest->tasks[depth])

@@ -45,6 +45,13 @@ static inline bool begin(struct emit_thread *self, struct arena_line *line, uint
 	return false;
 }
 
+/* Where that is: loaded again, by a hook that has too much in its registers to keep it there. */
+static inline uint64_t *begun_at(const struct arena_line *line)
+{
+	return (uint64_t *)(uintptr_t)atomic_load_explicit(&line->streams[ARENA_STREAM_MAIN].at,
+							   memory_order_relaxed);
+}
+
 /* Begins a record; returns its time. */
 static inline uint64_t stamp(uint64_t *to, unsigned kind)
 {
@@ -60,6 +67,12 @@ static inline void publish(struct emit_thread *self, struct arena_line *line, ui
 	self->main.tried++;
 	atomic_store_explicit(&line->streams[ARENA_STREAM_MAIN].at, (uintptr_t)at,
 			      memory_order_release);
+}
+
+/* Opens the gate after quick steps, with what it was before: hardly a register is in use then. */
+static inline void exit_quickly(struct emit_thread *self)
+{
+	unweave_priv_exit(&self->hot, __atomic_load_n(&self->quick, __ATOMIC_RELAXED));
 }
 
 static inline void end(struct emit_thread *self, struct arena_line *line, uint64_t gate,
@@ -141,36 +154,34 @@ static inline bool quick_resume(struct emit_thread *self, uint64_t gate, uint64_
 }
 
 /*
- * The same on a thread that is up to date, if it runs nothing and has no run to settle. That is
- * looked up last, since a signal handler may leave a run of its own at any time.
+ * Closes the gate of a thread that is up to date, for two words to `*ret_at`, if it runs nothing
+ * and has no run to settle. All that is looked up inside, since a signal handler may leave a run
+ * of its own at any time.
  */
-static inline bool quick_resume_first(struct emit_thread *self, uint64_t gate, uint64_t task)
+static inline bool begin_first_run(struct emit_thread *self, uint64_t gate, uint64_t **ret_at)
 {
 	struct arena_line *line = line_of(self);
-	uint64_t *at;
 
-	if (emit_unlikely(line->nest.tasks[0] || !begin(self, line, gate, 2, &at)))
+	if (emit_unlikely(!begin(self, line, gate, 2, ret_at)))
 		return false;
-	if (emit_unlikely(self->quick != gate)) {
-		unweave_priv_exit(&self->hot, gate);
-		return false;
-	}
-	put_resume(self, line, at, 0, task);
+	if (emit_likely(self->quick == gate && !line->nest.tasks[0]))
+		return true;
 	unweave_priv_exit(&self->hot, gate);
-	return true;
+	return false;
 }
 
-/* Stores a CREATE, and opens the gate. The thread has a slot. Returns the new task. */
-static inline uint64_t put_create(struct emit_thread *self, struct arena_line *line, uint64_t gate,
-				  uint64_t *at, const struct table_birth *birth)
+/* Stores a CREATE but its first word, and opens the gate. The thread has a slot. Returns the task.
+ */
+static inline uint64_t put_create(struct emit_thread *self, struct arena_line *line, uint64_t *at,
+				  const struct table_birth *birth)
 {
 	uint64_t task = table_begin(self, birth);
 
-	emit_store(at, record_first_word(RECORD_CREATE, birth->changed));
 	emit_store(at + 1, task);
 	emit_store(at + 2, birth->parent);
 	emit_store(at + 3, birth->site);
-	end(self, line, gate, at + 4);
+	publish(self, line, at + 4);
+	exit_quickly(self);
 	return task;
 }
 
@@ -186,14 +197,14 @@ static inline uint64_t quick_new(struct emit_thread *self, uint64_t gate, uint32
 	line = line_of(self);
 	if (emit_unlikely(!begin(self, line, gate, 4, &at)))
 		return 0;
-	now = clock_ticks(CLOCK_QUICK);
+	now = stamp(at, RECORD_CREATE);
 	if (emit_unlikely(!table_has(self))) {
 		unweave_priv_exit(&self->hot, gate);
 		return 0;
 	}
 	if (parent == UNWEAVE_PARENT_CURRENT)
 		parent = emit_innermost(&line->nest);
-	return put_create(self, line, gate, at, &(struct table_birth){parent, now, site, model});
+	return put_create(self, line, at, &(struct table_birth){parent, now, site, model});
 }
 
 /* The innermost run's task is done, at the time of the thread's next event. */
@@ -218,7 +229,8 @@ static inline bool quick_end(struct emit_thread *self, uint64_t gate, uint64_t t
 }
 
 /* The same, with success, of the thread's only run, if it leaves no slots to be passed on. */
-static inline bool quick_end_first(struct emit_thread *self, uint64_t gate, uint64_t task)
+static inline __attribute__((always_inline)) bool quick_end_first(struct emit_thread *self,
+								  uint64_t gate, uint64_t task)
 {
 	struct arena_line *line;
 	uint64_t *at;

@@ -242,6 +242,10 @@ uint64_t emit_adopt(struct emit_thread *self)
 	self->policy = config.policy;
 	start_clock(self, (config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS);
 	choose_quick_ways(self, &config);
+	/* After all that was done to the nest: handlers note their runs there from now on. */
+	atomic_signal_fence(memory_order_seq_cst);
+	self->hot.inline_gate =
+		(config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_SAMPLES ? config.gate : 0;
 	self->compact = wants_all(&config, UNWEAVE_KEYWORD_RESUME | UNWEAVE_KEYWORD_SUSPEND |
 						   UNWEAVE_KEYWORD_COMPLETE);
 	if ((config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS) {
