@@ -14,6 +14,7 @@
 #include "cli/tasks.h"
 #include "trace/reader.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "view/json.h"
 #include "view/naming.h"
 
@@ -63,15 +64,12 @@ static void tally_fini(struct tally *tally)
 /* NULL: there is no memory, or no room for so many. */
 static struct site_tally *site_new(struct tally *tally, uint32_t site)
 {
-	if (tally->site_count == tally->site_capacity) {
-		uint32_t capacity = tally->site_capacity ? tally->site_capacity * 2 : 16;
-		struct site_tally *sites = reallocarray(tally->sites, capacity, sizeof(*sites));
+	struct site_tally *sites =
+		grow(tally->sites, tally->site_count, &tally->site_capacity, 16, sizeof(*sites));
 
-		if (!sites)
-			return NULL;
-		tally->sites = sites;
-		tally->site_capacity = capacity;
-	}
+	if (!sites)
+		return NULL;
+	tally->sites = sites;
 	if (map_put(&tally->site_index, site, tally->site_count) < 0)
 		return NULL;
 	tally->sites[tally->site_count] = (struct site_tally){.site = site};

@@ -11,6 +11,7 @@
 #include "perf/file.h"
 #include "trace/stacks.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NODES_MOST (1u << 26) /* frames of distinct stacks */
@@ -33,33 +34,18 @@ static int no_memory(struct diag *diag)
 	return diag_set(diag, -ENOMEM, "out of memory");
 }
 
-/* Room for one more. */
-static int reserve(void **array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t larger = *capacity ? *capacity * 2 : 64;
-	void *memory;
-
-	if (count < *capacity)
-		return 0;
-	if (larger < *capacity)
-		return -ENOMEM;
-	memory = reallocarray(*array, larger, size);
-	if (!memory)
-		return -ENOMEM;
-	*array = memory;
-	*capacity = larger;
-	return 0;
-}
-
 static int name_thread(struct foreign *foreign, const struct perf_name *name)
 {
 	uint32_t *found = map_find(&foreign->name_index, name->tid);
-	char *to;
+	char(*names)[sizeof(*foreign->names)], *to;
 
 	if (!found) {
-		if (reserve((void **)&foreign->names, foreign->name_count, &foreign->name_capacity,
-			    sizeof(*foreign->names)) < 0 ||
-		    map_put(&foreign->name_index, name->tid, foreign->name_count) < 0)
+		names = grow(foreign->names, foreign->name_count, &foreign->name_capacity, 64,
+			     sizeof(*names));
+		if (!names)
+			return -ENOMEM;
+		foreign->names = names;
+		if (map_put(&foreign->name_index, name->tid, foreign->name_count) < 0)
 			return -ENOMEM;
 		found = map_find(&foreign->name_index, name->tid);
 		foreign->name_count++;
@@ -98,10 +84,12 @@ static int add_mapping(struct reading *reading, const struct perf_mapping *mappi
 	if (foreign->module_count >= MODULES_MOST ||
 	    reader_each_module(reading->reader, overlaps, &range))
 		return 0;
-	if (reserve((void **)&foreign->modules, foreign->module_count, &foreign->module_capacity,
-		    sizeof(*foreign->modules)) < 0)
+	module = grow(foreign->modules, foreign->module_count, &foreign->module_capacity, 64,
+		      sizeof(*module));
+	if (!module)
 		return -ENOMEM;
-	module = &foreign->modules[foreign->module_count];
+	foreign->modules = module;
+	module += foreign->module_count;
 	*module = (struct foreign_module){.start = range.start,
 					  .end = range.end,
 					  .offset = mapping->offset,
@@ -206,11 +194,12 @@ static int add_sample(struct reading *reading, const struct perf_sample *sample)
 		foreign->outside++;
 		return 0;
 	}
-	if (reserve((void **)&foreign->samples, foreign->count, &foreign->capacity,
-		    sizeof(*foreign->samples)) < 0)
+	made = grow(foreign->samples, foreign->count, &foreign->capacity, 64, sizeof(*made));
+	if (!made)
 		return -ENOMEM;
+	foreign->samples = made;
+	made += foreign->count;
 	foreign_walk(reading->walker, sample, &stack);
-	made = &foreign->samples[foreign->count];
 	*made = (struct foreign_sample){.time = sample->time,
 					.weight = weight_of(reading, sample),
 					.tid = sample->tid,

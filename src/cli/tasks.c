@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "util/grow.h"
+
 #define PAGE_TASKS 512u
 #define PAGES_MAX (1u << 19) /* some 150 MB */
 
@@ -25,15 +27,12 @@ void tasks_fini(struct tasks *tasks)
 
 static struct tasks_page *page_new(struct tasks *tasks, uint64_t number)
 {
-	if (tasks->count == tasks->capacity) {
-		uint32_t capacity = tasks->capacity ? tasks->capacity * 2 : 16;
-		struct tasks_page *pages = reallocarray(tasks->pages, capacity, sizeof(*pages));
+	struct tasks_page *pages =
+		grow(tasks->pages, tasks->count, &tasks->capacity, 16, sizeof(*pages));
 
-		if (!pages)
-			return NULL;
-		tasks->pages = pages;
-		tasks->capacity = capacity;
-	}
+	if (!pages)
+		return NULL;
+	tasks->pages = pages;
 	if (map_put(&tasks->index, number, tasks->count) < 0)
 		return NULL;
 	tasks->pages[tasks->count] = (struct tasks_page){0};

@@ -8,6 +8,7 @@
 #include "trace/format.h"
 #include "trace/meta.h"
 #include "unweave/event.h"
+#include "util/grow.h"
 
 #define ENDS_MAX 8192u
 #define THREADS_PER_BLOCK 4096u /* 44 bytes each at most: they fit a block */
@@ -49,16 +50,12 @@ int catalogue_add_thread(struct catalogue *catalogue, uint32_t thread, uint32_t 
 	struct catalogue_thread *entry = find_thread(catalogue, thread);
 
 	if (!entry) {
-		if (catalogue->thread_count == catalogue->thread_capacity) {
-			uint32_t capacity = catalogue->thread_capacity * 2 + 16;
-			void *more = reallocarray(catalogue->threads, capacity, sizeof(*entry));
-
-			if (!more)
-				return -ENOMEM;
-			catalogue->threads = more;
-			catalogue->thread_capacity = capacity;
-		}
-		entry = &catalogue->threads[catalogue->thread_count++];
+		entry = grow(catalogue->threads, catalogue->thread_count,
+			     &catalogue->thread_capacity, 16, sizeof(*entry));
+		if (!entry)
+			return -ENOMEM;
+		catalogue->threads = entry;
+		entry += catalogue->thread_count++;
 	}
 	*entry = (struct catalogue_thread){.thread = thread, .tid = tid, .ended = ended};
 	strncpy(entry->name, name, sizeof(entry->name) - 1);

@@ -4,21 +4,18 @@
 #include <stdlib.h>
 
 #include "model/course.h"
+#include "util/grow.h"
 
 /* NULL: no memory. */
 static struct lane *add_lane(struct model *model, uint64_t order)
 {
 	struct lane *lane;
+	struct lane *lanes =
+		grow(model->lanes, model->lane_count, &model->lane_capacity, 16, sizeof(*lanes));
 
-	if (model->lane_count == model->lane_capacity) {
-		uint32_t capacity = model->lane_capacity ? model->lane_capacity * 2 : 16;
-		struct lane *lanes = reallocarray(model->lanes, capacity, sizeof(*lanes));
-
-		if (!lanes)
-			return NULL;
-		model->lanes = lanes;
-		model->lane_capacity = capacity;
-	}
+	if (!lanes)
+		return NULL;
+	model->lanes = lanes;
 	if (map_put(&model->lane_index, order, model->lane_count) < 0)
 		return NULL;
 	lane = &model->lanes[model->lane_count++];

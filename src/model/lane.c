@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 void lane_fini(struct lane *lane)
 {
 	free(lane->nest);
@@ -16,15 +18,11 @@ void lane_fini(struct lane *lane)
 
 struct lane_run *lane_push(struct lane *lane)
 {
-	if (lane->depth == lane->capacity) {
-		uint32_t capacity = lane->capacity ? lane->capacity * 2 : 4;
-		struct lane_run *nest = reallocarray(lane->nest, capacity, sizeof(*nest));
+	struct lane_run *nest = grow(lane->nest, lane->depth, &lane->capacity, 4, sizeof(*nest));
 
-		if (!nest)
-			return NULL;
-		lane->nest = nest;
-		lane->capacity = capacity;
-	}
+	if (!nest)
+		return NULL;
+	lane->nest = nest;
 	lane->nest[lane->depth] = (struct lane_run){0};
 	return &lane->nest[lane->depth++];
 }
@@ -64,34 +62,22 @@ void lane_remove(struct lane *lane, struct lane_run *run)
 /* Room for frames up to this id; those beyond what is in use are zeros. */
 static bool stacks_reserve(struct lane *lane, uint32_t id)
 {
-	uint64_t capacity = ((uint64_t)id + 64) * 3 / 2;
-	uint32_t *stacks;
+	uint32_t *stacks = grow_to(lane->stacks, id, &lane->stack_capacity, sizeof(*stacks));
 
-	if (id < lane->stack_capacity)
-		return true;
-	stacks = capacity <= UINT32_MAX ? reallocarray(lane->stacks, capacity, sizeof(*stacks))
-					: NULL;
 	if (!stacks)
 		return false;
-	memset(stacks + lane->stack_capacity, 0,
-	       (capacity - lane->stack_capacity) * sizeof(*stacks));
 	lane->stacks = stacks;
-	lane->stack_capacity = (uint32_t)capacity;
 	return true;
 }
 
 static bool todo_add(struct lane *lane, uint32_t at, const struct unweave_frame *frame)
 {
-	if (at == lane->todo_capacity) {
-		uint32_t capacity = at ? at * 2 : 64;
-		const struct unweave_frame **todo =
-			reallocarray(lane->todo, capacity, sizeof(*todo));
+	const struct unweave_frame **todo =
+		grow(lane->todo, at, &lane->todo_capacity, 64, sizeof(*todo));
 
-		if (!todo)
-			return false;
-		lane->todo = todo;
-		lane->todo_capacity = capacity;
-	}
+	if (!todo)
+		return false;
+	lane->todo = todo;
 	lane->todo[at] = frame;
 	return true;
 }

@@ -52,19 +52,14 @@ bool live_ended(const struct live *live, uint64_t id)
 static int add_segment(struct live *live)
 {
 	uint32_t at = live->slot_count / LIVE_SEGMENT;
+	struct live_task **segments;
 
 	if (live->slot_count >= SLOTS_MAX)
 		return -ENOMEM;
-	if (at == live->segment_capacity) {
-		uint32_t capacity = at ? at * 2 : 16;
-		struct live_task **segments =
-			reallocarray(live->segments, capacity, sizeof(*segments));
-
-		if (!segments)
-			return -ENOMEM;
-		live->segments = segments;
-		live->segment_capacity = capacity;
-	}
+	segments = grow(live->segments, at, &live->segment_capacity, 16, sizeof(*segments));
+	if (!segments)
+		return -ENOMEM;
+	live->segments = segments;
 	live->segments[at] = aligned_alloc(64, LIVE_SEGMENT * sizeof(**live->segments));
 	if (!live->segments[at])
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/anchors.h"
+#include "util/grow.h"
 #include "util/hash.h"
 
 #define AHEAD_NS UINT64_C(200000000) /* threads are drained more often than that */
@@ -38,16 +39,12 @@ void sampling_fini(struct sampling *sampling)
 
 static int make_room(struct sampling *sampling)
 {
-	uint32_t capacity = sampling->capacity ? sampling->capacity * 2 : 256;
-	struct sampling_sample *heap;
+	struct sampling_sample *heap =
+		grow(sampling->heap, sampling->count, &sampling->capacity, 256, sizeof(*heap));
 
-	if (sampling->count < sampling->capacity)
-		return 0;
-	heap = reallocarray(sampling->heap, capacity, sizeof(*heap));
 	if (!heap)
 		return -ENOMEM;
 	sampling->heap = heap;
-	sampling->capacity = capacity;
 	return 0;
 }
 

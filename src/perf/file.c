@@ -11,6 +11,7 @@
 
 #include "perf/record.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAGIC "PERFILE2"
@@ -99,17 +100,14 @@ static int look(struct perf_file *file, uint64_t offset, size_t length, const ui
 
 static int add_attr(struct perf_file *file, const uint8_t *from, size_t bytes)
 {
+	struct perf_attr *attrs;
+
 	if (file->attr_count >= ATTRS_MOST)
 		return 0;
-	if (file->attr_count == file->attr_capacity) {
-		uint32_t capacity = file->attr_capacity ? file->attr_capacity * 2 : 8;
-		struct perf_attr *attrs = reallocarray(file->attrs, capacity, sizeof(*attrs));
-
-		if (!attrs)
-			return -ENOMEM;
-		file->attrs = attrs;
-		file->attr_capacity = capacity;
-	}
+	attrs = grow(file->attrs, file->attr_count, &file->attr_capacity, 8, sizeof(*attrs));
+	if (!attrs)
+		return -ENOMEM;
+	file->attrs = attrs;
 	if (record_attr(from, bytes, &file->attrs[file->attr_count]))
 		file->attr_count++;
 	else

@@ -7,6 +7,7 @@
 
 #include "symbol/maps.h"
 #include "trace/sample.h"
+#include "util/grow.h"
 
 #define NAMED_MOST 1000000u
 #define BLOCK_BYTES (96u << 10) /* a block of names or modules is closed after so much */
@@ -147,18 +148,15 @@ int modules_look(struct modules *modules)
 
 void modules_note(struct modules *modules, uint64_t address)
 {
+	uint64_t *addresses;
+
 	if (map_find(&modules->named, address))
 		return;
-	if (modules->count == modules->capacity) {
-		uint32_t capacity = modules->capacity ? modules->capacity * 2 : 1024;
-		uint64_t *addresses =
-			reallocarray(modules->addresses, capacity, sizeof(*addresses));
-
-		if (!addresses)
-			return;
-		modules->addresses = addresses;
-		modules->capacity = capacity;
-	}
+	addresses = grow(modules->addresses, modules->count, &modules->capacity, 1024,
+			 sizeof(*addresses));
+	if (!addresses)
+		return;
+	modules->addresses = addresses;
 	if (map_put(&modules->named, address, 1) == 0)
 		modules->addresses[modules->count++] = address;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 
 static void close_directory(DIR **directory)
 {
@@ -116,18 +117,14 @@ static struct thread *find(const struct threads *threads, pid_t tid)
 static int add(struct threads *threads, pid_t tid)
 {
 	struct thread thread = {.tid = tid, .seen = true, .fd = -1};
+	struct thread *all;
 
 	if (!threads_look(threads, &thread))
 		return 0;
-	if (threads->count == threads->capacity) {
-		uint32_t capacity = threads->capacity ? threads->capacity * 2 : 16;
-		struct thread *all = reallocarray(threads->all, capacity, sizeof(*all));
-
-		if (!all)
-			return -ENOMEM;
-		threads->all = all;
-		threads->capacity = capacity;
-	}
+	all = grow(threads->all, threads->count, &threads->capacity, 16, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	threads->all = all;
 	threads->all[threads->count++] = thread;
 	return 0;
 }

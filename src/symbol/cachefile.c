@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/hash.h"
 
 #define ENTRIES_MOST 262144u
@@ -51,17 +52,14 @@ const struct cache_entry *cache_find(const struct cache_file *file, uint64_t off
 /* A full file stays as it is. */
 static int append(struct cache_file *file, const struct cache_entry *entry)
 {
+	struct cache_entry *more;
+
 	if (file->count == ENTRIES_MOST || map_find(&file->by_offset, entry->offset))
 		return 0;
-	if (file->count == file->capacity) {
-		uint32_t capacity = file->capacity ? file->capacity * 2 : 64;
-		struct cache_entry *more = reallocarray(file->entries, capacity, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		file->entries = more;
-		file->capacity = capacity;
-	}
+	more = grow(file->entries, file->count, &file->capacity, 64, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	file->entries = more;
 	if (map_put(&file->by_offset, entry->offset, file->count) < 0)
 		return -ENOMEM;
 	file->entries[file->count++] = *entry;

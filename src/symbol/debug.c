@@ -51,15 +51,11 @@ static int add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t owner)
 
 static int add_unit(struct debug_index *index, Dwarf_Die *unit, Dwarf_Die *split)
 {
-	if (index->count == index->capacity) {
-		uint32_t capacity = index->capacity ? index->capacity * 2 : 64;
-		struct unit *more = reallocarray(index->units, capacity, sizeof(*more));
+	struct unit *more = grow(index->units, index->count, &index->capacity, 64, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		index->units = more;
-		index->capacity = capacity;
-	}
+	if (!more)
+		return -ENOMEM;
+	index->units = more;
 	index->units[index->count] =
 		(struct unit){.lines = *unit, .functions = split ? *split : *unit};
 	return add_ranges(&index->ranges, unit, index->count++);

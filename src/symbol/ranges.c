@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/grow.h"
+
 void ranges_fini(struct ranges *ranges)
 {
 	free(ranges->of);
@@ -12,17 +14,14 @@ void ranges_fini(struct ranges *ranges)
 
 int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t owner)
 {
+	struct range *more;
+
 	if (start >= end)
 		return 0;
-	if (ranges->count == ranges->capacity) {
-		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
-		struct range *more = reallocarray(ranges->of, capacity, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		ranges->of = more;
-		ranges->capacity = capacity;
-	}
+	more = grow(ranges->of, ranges->count, &ranges->capacity, 64, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	ranges->of = more;
 	ranges->of[ranges->count++] = (struct range){.start = start, .end = end, .owner = owner};
 	return 0;
 }

@@ -16,7 +16,7 @@ struct range {
 
 struct ranges {
 	struct range *of; /* sorted by ranges_sort() */
-	size_t count, capacity;
+	uint32_t count, capacity;
 };
 
 void ranges_fini(struct ranges *ranges);

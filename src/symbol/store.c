@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/hash.h"
 
 #define CHUNK_BYTES (64u * 1024)
@@ -64,15 +65,12 @@ void *store_alloc(struct store *store, size_t bytes)
 
 static int note_string(struct store *store, uint64_t hash, const char *text)
 {
-	if (store->count == store->capacity) {
-		uint32_t capacity = store->capacity ? store->capacity * 2 : 256;
-		const char **more = reallocarray(store->strings, capacity, sizeof(*store->strings));
+	const char **more =
+		grow(store->strings, store->count, &store->capacity, 256, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		store->strings = more;
-		store->capacity = capacity;
-	}
+	if (!more)
+		return -ENOMEM;
+	store->strings = more;
 	if (map_put(&store->by_hash, hash, store->count) < 0)
 		return -ENOMEM;
 	store->strings[store->count++] = text;

@@ -13,6 +13,7 @@
 #include "symbol/perfmap.h"
 #include "symbol/store.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define ADDRESSES_MOST (16u * 1024 * 1024)
@@ -105,16 +106,12 @@ static int add_file(struct symbols *symbols, const struct symbol_module *module,
 {
 	struct file file = {0};
 	int r;
+	struct file *more = grow(symbols->files, symbols->file_count, &symbols->file_capacity, 16,
+				 sizeof(*more));
 
-	if (symbols->file_count == symbols->file_capacity) {
-		uint32_t capacity = symbols->file_capacity ? symbols->file_capacity * 2 : 16;
-		struct file *more = reallocarray(symbols->files, capacity, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		symbols->files = more;
-		symbols->file_capacity = capacity;
-	}
+	if (!more)
+		return -ENOMEM;
+	symbols->files = more;
 	file.path = store_text(&symbols->store, module->path, strlen(module->path));
 	file.name = short_name(&symbols->store, module->path);
 	if (!file.path || !file.name)
@@ -192,18 +189,15 @@ int symbols_add_module(struct symbols *symbols, const struct symbol_module *modu
 static struct known *know(struct symbols *symbols, uint64_t address)
 {
 	uint32_t *at = map_find(&symbols->by_address, address);
+	struct known *more;
 
 	if (at)
 		return &symbols->known[*at];
-	if (symbols->known_count == symbols->known_capacity) {
-		uint32_t capacity = symbols->known_capacity ? symbols->known_capacity * 2 : 256;
-		struct known *more = reallocarray(symbols->known, capacity, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		symbols->known = more;
-		symbols->known_capacity = capacity;
-	}
+	more = grow(symbols->known, symbols->known_count, &symbols->known_capacity, 256,
+		    sizeof(*more));
+	if (!more)
+		return NULL;
+	symbols->known = more;
 	if (map_put(&symbols->by_address, address, symbols->known_count) < 0)
 		return NULL;
 	symbols->known[symbols->known_count] = (struct known){.address = address};

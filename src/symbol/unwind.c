@@ -8,6 +8,7 @@
 #include "symbol/modules.h"
 #include "symbol/rule.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 /* Beyond so many all are forgotten: a program has some thousand places where samples find it. */
@@ -61,18 +62,14 @@ struct unwinder *unwinder_free(struct unwinder *unwinder)
 
 static int make_room(struct unwinder *unwinder)
 {
-	uint32_t capacity = unwinder->capacity ? unwinder->capacity * 2 : 256;
 	struct rule *more;
 
 	if (unwinder->count == RULES_MOST)
 		forget_rules(unwinder);
-	if (unwinder->count < unwinder->capacity)
-		return 0;
-	more = reallocarray(unwinder->rules, capacity, sizeof(*more));
+	more = grow(unwinder->rules, unwinder->count, &unwinder->capacity, 256, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	unwinder->rules = more;
-	unwinder->capacity = capacity;
 	return 0;
 }
 

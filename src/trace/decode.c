@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/grow.h"
+
 int decode_bad(struct decoder *decoder, const char *what)
 {
 	decoder->code = CODE_BAD;
@@ -29,16 +31,6 @@ struct varint decode_varint_long(const uint8_t *at, const uint8_t *end)
 	if (i == 10 || (i == 9 && at[i] > 1))
 		return (struct varint){.next = end + 1};
 	return (struct varint){.value = value, .next = at + i + 1};
-}
-
-void *decode_grow(void *array, uint32_t *capacity, size_t size)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 64;
-
-	array = reallocarray(array, wanted, size);
-	if (array)
-		*capacity = wanted;
-	return array;
 }
 
 static int frame_new(struct decoder *decoder, struct decoder_frame **ret)
@@ -227,7 +219,8 @@ static int task_new(struct decoder *decoder, uint64_t id, uint32_t *ret)
 	if (decoder->task_count == decoder->task_capacity) {
 		struct decoder_task *tasks;
 
-		tasks = decode_grow(decoder->tasks, &decoder->task_capacity, sizeof(*tasks));
+		tasks = grow(decoder->tasks, decoder->task_count, &decoder->task_capacity,
+			     DECODE_FIRST, sizeof(*tasks));
 		if (!tasks)
 			return -ENOMEM;
 		decoder->tasks = tasks;
@@ -285,7 +278,8 @@ int decode_nest_push(struct decoder *decoder, uint32_t entry)
 	if (!decoder->nest_known)
 		return 0;
 	if (decoder->depth == decoder->nest_capacity) {
-		uint32_t *nest = decode_grow(decoder->nest, &decoder->nest_capacity, sizeof(*nest));
+		uint32_t *nest = grow(decoder->nest, decoder->depth, &decoder->nest_capacity,
+				      DECODE_FIRST, sizeof(*nest));
 
 		if (!nest)
 			return -ENOMEM;

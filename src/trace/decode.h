@@ -16,6 +16,7 @@
 
 #define DECODE_SLACK 64u
 #define DECODE_SEGMENT 512u /* frames */
+#define DECODE_FIRST 64u    /* tasks, and runs: room that an array begins with */
 #define DECODE_PIECE 4096u  /* bytes */
 
 /* What decoder->code says besides the codes of the format. */
@@ -141,9 +142,6 @@ static inline uint64_t decode_innermost_id(const struct decoder *decoder)
 /* Ends the block, for this reason; returns -EBADMSG. */
 int decode_bad(struct decoder *decoder, const char *what);
 int decode_bad_cut(struct decoder *decoder);
-
-/* Doubles an array of `size`-byte elements, or makes one. Returns it, or NULL. */
-void *decode_grow(void *array, uint32_t *capacity, size_t size);
 
 /* Each reads one thing. -EBADMSG or -ENOMEM; the end is checked by decode_mention() alone. */
 int decode_stackref(struct decoder *decoder, const struct unweave_frame *was,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/decode.h"
+#include "util/grow.h"
 
 /* Reads the head of the event that comes next. */
 static inline void look_ahead(struct decoder *decoder)
@@ -435,7 +436,8 @@ int decoder_new(struct decoder **ret)
 
 	if (!decoder)
 		return -ENOMEM;
-	decoder->tasks = decode_grow(NULL, &decoder->task_capacity, sizeof(*decoder->tasks));
+	decoder->tasks =
+		grow(NULL, 0, &decoder->task_capacity, DECODE_FIRST, sizeof(*decoder->tasks));
 	if (!decoder->tasks) {
 		free(decoder);
 		return -ENOMEM;

@@ -10,6 +10,7 @@
 #include "trace/timeline.h"
 #include "trace/track.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "util/merge.h"
 
@@ -54,18 +55,15 @@ static struct track *track_get(struct reader *reader, uint32_t thread, bool asid
 {
 	uint64_t order = (uint64_t)thread << 1 | aside;
 	uint32_t *found = map_find(&reader->track_index, order);
+	struct track *tracks;
 
 	if (found)
 		return &reader->tracks[*found];
-	if (reader->track_count == reader->track_capacity) {
-		uint32_t capacity = reader->track_capacity ? reader->track_capacity * 2 : 16;
-		struct track *tracks = reallocarray(reader->tracks, capacity, sizeof(*tracks));
-
-		if (!tracks)
-			return NULL;
-		reader->tracks = tracks;
-		reader->track_capacity = capacity;
-	}
+	tracks = grow(reader->tracks, reader->track_count, &reader->track_capacity, 16,
+		      sizeof(*tracks));
+	if (!tracks)
+		return NULL;
+	reader->tracks = tracks;
 	if (map_put(&reader->track_index, order, reader->track_count) < 0)
 		return NULL;
 	track_init(&reader->tracks[reader->track_count], thread, aside);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/samples.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 /* More than a frame, or a segment, or all else of a sample takes. */
@@ -141,16 +142,12 @@ static uint32_t add_frame(struct samples_writer *writer, const struct frame *fra
 {
 	struct buffer *to = &writer->frame_bytes;
 	uint32_t index = writer->frame_count + 1;
+	struct frame *frames;
 
-	if (index >= writer->frame_capacity) {
-		uint32_t capacity = writer->frame_capacity ? writer->frame_capacity * 2 : 256;
-		struct frame *frames = reallocarray(writer->frames, capacity, sizeof(*frames));
-
-		if (!frames)
-			return 0;
-		writer->frames = frames;
-		writer->frame_capacity = capacity;
-	}
+	frames = grow(writer->frames, index, &writer->frame_capacity, 256, sizeof(*frames));
+	if (!frames)
+		return 0;
+	writer->frames = frames;
 	writer->frames[index] = *frame;
 	writer->frame_count = index;
 	buffer_put_varint(to, (uint64_t)(frame->parent ? index - frame->parent : 0) << 2 |

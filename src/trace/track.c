@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "util/grow.h"
+
 static uint64_t add(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
@@ -20,17 +22,14 @@ static int decoder_take(struct track_source *source, struct decoder **ret)
 
 static void decoder_put_back(struct track_source *source, struct decoder *decoder)
 {
-	if (source->idle_count == source->idle_capacity) {
-		uint32_t capacity = source->idle_capacity ? source->idle_capacity * 2 : 16;
-		struct decoder **idle = reallocarray(source->idle, capacity, sizeof(*idle));
+	struct decoder **idle =
+		grow(source->idle, source->idle_count, &source->idle_capacity, 16, sizeof(*idle));
 
-		if (!idle) {
-			decoder_free(decoder);
-			return;
-		}
-		source->idle = idle;
-		source->idle_capacity = capacity;
+	if (!idle) {
+		decoder_free(decoder);
+		return;
 	}
+	source->idle = idle;
 	source->idle[source->idle_count++] = decoder;
 }
 

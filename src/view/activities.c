@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/grow.h"
+
 #define DEPTH_MOST 16u
 #define LABELS_MOST 65536u /* a program may give each of its tasks a name of its own */
 
@@ -90,18 +93,14 @@ static uint32_t add_activity(struct activities *activities, uint32_t parent, uin
 {
 	uint64_t key = (uint64_t)parent << 32 | label << 2 | role;
 	uint32_t *known = map_find(&activities->index, key);
+	struct activity *at;
 
 	if (known)
 		return *known;
-	if (activities->count == activities->capacity) {
-		uint32_t capacity = activities->capacity ? activities->capacity * 2 : 64;
-		struct activity *at = reallocarray(activities->at, capacity, sizeof(*at));
-
-		if (!at)
-			return UINT32_MAX;
-		activities->at = at;
-		activities->capacity = capacity;
-	}
+	at = grow(activities->at, activities->count, &activities->capacity, 64, sizeof(*at));
+	if (!at)
+		return UINT32_MAX;
+	activities->at = at;
 	if (map_put(&activities->index, key, activities->count) < 0)
 		return UINT32_MAX;
 	activities->at[activities->count] = (struct activity){
@@ -203,19 +202,15 @@ static struct activities_site *site_of(struct activities *activities,
 {
 	uint32_t *known = map_find(&activities->site_index, site->id);
 	struct activities_site *at;
+	struct activities_site *sites;
 
 	if (known)
 		return &activities->sites[*known];
-	if (activities->site_count == activities->site_capacity) {
-		uint32_t capacity = activities->site_capacity ? activities->site_capacity * 2 : 16;
-		struct activities_site *sites =
-			reallocarray(activities->sites, capacity, sizeof(*sites));
-
-		if (!sites)
-			return NULL;
-		activities->sites = sites;
-		activities->site_capacity = capacity;
-	}
+	sites = grow(activities->sites, activities->site_count, &activities->site_capacity, 16,
+		     sizeof(*sites));
+	if (!sites)
+		return NULL;
+	activities->sites = sites;
 	at = &activities->sites[activities->site_count];
 	*at = (struct activities_site){.site = site, .sums.first = UINT64_MAX};
 	at->label = site_label(activities, site);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/hash.h"
 #include "view/naming.h"
 
@@ -18,10 +19,8 @@ static int room(void *items, uint32_t count, size_t size)
 {
 	void *old, *more;
 
-	if (count && (count & (count - 1)))
-		return 0;
 	memcpy(&old, items, sizeof(old));
-	more = reallocarray(old, count ? (size_t)count * 2 : 1, size);
+	more = grow_by_count(old, count, size);
 	if (!more)
 		return -ENOMEM;
 	memcpy(items, &more, sizeof(more));

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "view/code.h"
 #include "view/export_formats.h"
 #include "view/firefox.h"
@@ -97,19 +98,16 @@ static struct thread *get_thread(struct writer *writer, uint32_t tid, const char
 static int add_sample(struct writer *writer, struct thread *thread, const struct sample_row *row)
 {
 	uint32_t count = thread->sample_count;
+	struct sample_row *more;
 
 	if (writer->samples == SAMPLES_MOST) {
 		writer->export->left_out++;
 		return 0;
 	}
-	if ((count & (count - 1)) == 0) {
-		struct sample_row *more =
-			reallocarray(thread->samples, count ? (size_t)count * 2 : 1, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		thread->samples = more;
-	}
+	more = grow_by_count(thread->samples, count, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	thread->samples = more;
 	thread->samples[count] = *row;
 	thread->sample_count++;
 	writer->samples++;
@@ -119,19 +117,16 @@ static int add_sample(struct writer *writer, struct thread *thread, const struct
 static int add_marker(struct writer *writer, struct thread *thread, const struct marker_row *row)
 {
 	uint32_t count = thread->marker_count;
+	struct marker_row *more;
 
 	if (writer->markers == MARKERS_MOST) {
 		writer->export->left_out++;
 		return 0;
 	}
-	if ((count & (count - 1)) == 0) {
-		struct marker_row *more =
-			reallocarray(thread->markers, count ? (size_t)count * 2 : 1, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		thread->markers = more;
-	}
+	more = grow_by_count(thread->markers, count, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	thread->markers = more;
 	thread->markers[count] = *row;
 	thread->marker_count++;
 	writer->markers++;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/hash.h"
 #include "util/varint.h"
 #include "view/code.h"
@@ -139,15 +140,12 @@ static uint32_t thread_of(struct writer *writer, const struct model_sample *samp
 static struct entry *add_entry(struct writer *writer, uint64_t hash, const struct key *key)
 {
 	uint32_t count = writer->entry_count;
+	struct entry *more;
 
-	if ((count & (count - 1)) == 0) {
-		struct entry *more =
-			reallocarray(writer->entries, count ? (size_t)count * 2 : 1, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		writer->entries = more;
-	}
+	more = grow_by_count(writer->entries, count, sizeof(*more));
+	if (!more)
+		return NULL;
+	writer->entries = more;
 	if (map_put(&writer->by_key, hash, count) < 0)
 		return NULL;
 	writer->entries[count] = (struct entry){.key = *key};

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 #define NO_ROW UINT32_MAX
 #define RESOURCE_LIBRARY 1u
 
@@ -30,19 +32,16 @@ static int add_frame(struct firefox *firefox, uint32_t location, uint32_t line, 
 	uint64_t key = ((uint64_t)where->first + line) << 1 | awaits;
 	const uint32_t *known = map_find(&firefox->by_line, key);
 	uint32_t count = firefox->frame_count;
+	struct firefox_frame *more;
 
 	if (known) {
 		*ret = *known;
 		return 0;
 	}
-	if ((count & (count - 1)) == 0) {
-		struct firefox_frame *more =
-			reallocarray(firefox->frames, count ? (size_t)count * 2 : 1, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		firefox->frames = more;
-	}
+	more = grow_by_count(firefox->frames, count, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	firefox->frames = more;
 	if (map_put(&firefox->by_line, key, count) < 0)
 		return -ENOMEM;
 	firefox->frames[count] = (struct firefox_frame){
@@ -60,15 +59,12 @@ static int add_frame(struct firefox *firefox, uint32_t location, uint32_t line, 
 static int add_stack(struct firefox *firefox, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	uint32_t count = firefox->stack_count;
+	struct firefox_stack *more;
 
-	if ((count & (count - 1)) == 0) {
-		struct firefox_stack *more =
-			reallocarray(firefox->stacks, count ? (size_t)count * 2 : 1, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		firefox->stacks = more;
-	}
+	more = grow_by_count(firefox->stacks, count, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	firefox->stacks = more;
 	firefox->stacks[count] = (struct firefox_stack){.parent = parent, .frame = frame};
 	firefox->stack_count++;
 	*ret = count;

@@ -169,18 +169,13 @@ static int on_run(void *data, const struct model_run *run)
 
 static struct survey_wait *wait_of(struct survey *survey, uint32_t stack)
 {
-	if (stack >= survey->wait_capacity) {
-		size_t capacity = ((size_t)stack + 512) * 3 / 2;
-		struct survey_wait *waits = reallocarray(survey->waits, capacity, sizeof(*waits));
+	struct survey_wait *waits =
+		grow_to(survey->waits, stack, &survey->wait_capacity, sizeof(*waits));
 
-		if (!waits)
-			return NULL;
-		memset(waits + survey->wait_capacity, 0,
-		       (capacity - survey->wait_capacity) * sizeof(*waits));
-		survey->waits = waits;
-		survey->wait_capacity = (uint32_t)capacity;
-	}
-	return &survey->waits[stack];
+	if (!waits)
+		return NULL;
+	survey->waits = waits;
+	return &waits[stack];
 }
 
 static int on_wait(void *data, const struct model_wait *wait)

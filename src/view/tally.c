@@ -211,18 +211,13 @@ static struct tally_own *make_room(struct tally *tally, const struct model_task 
 
 static struct tally_sums *direct_sums(struct tally *tally, uint32_t stack)
 {
-	if (stack >= tally->direct_capacity) {
-		size_t capacity = ((size_t)stack + 512) * 3 / 2;
-		struct tally_sums *direct = reallocarray(tally->direct, capacity, sizeof(*direct));
+	struct tally_sums *direct =
+		grow_to(tally->direct, stack, &tally->direct_capacity, sizeof(*direct));
 
-		if (!direct)
-			return NULL;
-		memset(direct + tally->direct_capacity, 0,
-		       (capacity - tally->direct_capacity) * sizeof(*direct));
-		tally->direct = direct;
-		tally->direct_capacity = (uint32_t)capacity;
-	}
-	return &tally->direct[stack];
+	if (!direct)
+		return NULL;
+	tally->direct = direct;
+	return &direct[stack];
 }
 
 /* Makes the stack the one that was used last; NULL: no memory. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/hash.h"
 
 #define FIRST_BITS 8u
@@ -63,7 +64,7 @@ static uint32_t *slot_of(const struct texts *texts, const char *text, size_t len
 }
 
 /* Room for one more number, and slots for twice as many. */
-static int grow(struct texts *texts)
+static int double_slots(struct texts *texts)
 {
 	uint32_t capacity = texts->capacity ? texts->capacity * 2 : 1u << (FIRST_BITS - 1);
 	char **list = reallocarray(texts->texts, capacity, sizeof(*list));
@@ -87,15 +88,12 @@ static int grow(struct texts *texts)
 
 static char *new_piece(struct texts *texts, size_t size)
 {
-	if (texts->piece_count == texts->piece_capacity) {
-		uint32_t capacity = texts->piece_capacity ? texts->piece_capacity * 2 : 16;
-		char **pieces = reallocarray(texts->pieces, capacity, sizeof(*pieces));
+	char **pieces = grow(texts->pieces, texts->piece_count, &texts->piece_capacity, 16,
+			     sizeof(*pieces));
 
-		if (!pieces)
-			return NULL;
-		texts->pieces = pieces;
-		texts->piece_capacity = capacity;
-	}
+	if (!pieces)
+		return NULL;
+	texts->pieces = pieces;
 	texts->pieces[texts->piece_count] = malloc(size);
 	return texts->pieces[texts->piece_count] ? texts->pieces[texts->piece_count++] : NULL;
 }
@@ -129,7 +127,7 @@ uint32_t texts_add(struct texts *texts, const char *text)
 	if (*slot)
 		return *slot - 1;
 	if (texts->count == texts->capacity) {
-		if (texts->count > UINT32_MAX / 4 || grow(texts) < 0)
+		if (texts->count > UINT32_MAX / 4 || double_slots(texts) < 0)
 			return UINT32_MAX;
 		slot = slot_of(texts, text, length);
 	}
