@@ -66,12 +66,19 @@ static bool has(const char *text, const char *part)
 	return text && strstr(text, part);
 }
 
+/* What is known to be suspended waits, or is queued: who asks for what waits should see it. */
+static bool is_in(const char *state, const char *wanted)
+{
+	return strcmp(state, wanted) == 0 ||
+	       (strcmp(wanted, "waiting") == 0 && strcmp(state, "suspended") == 0);
+}
+
 static bool is_chosen(const struct tree *tree, const struct tree_choice *choice,
 		      const struct snapshot_task *task)
 {
 	const struct reader_site *site = choice->site ? site_of(tree, task) : NULL;
 
-	if (choice->state && strcmp(tree_state(tree, task), choice->state) != 0)
+	if (choice->state && !is_in(tree_state(tree, task), choice->state))
 		return false;
 	return !choice->site || has(tree_label(tree, task), choice->site) ||
 	       (site && (has(site->name, choice->site) || has(site->function, choice->site) ||

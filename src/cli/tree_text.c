@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/say.h"
 #include "cli/tree.h"
+#include "util/cleanup.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "view/naming.h"
@@ -53,6 +56,38 @@ static void show_waits(const struct page *page, const struct snapshot_task *task
 	}
 }
 
+/* A thread that runs a task and yet does not run, as the kernel sees it; NULL: it does. */
+static const char *find_rest(uint32_t pid, uint32_t tid)
+{
+	char path[64], stat[256] = "";
+	cleanup(close_fd) int fd = -1;
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, stat, sizeof(stat) - 1) < 0)
+		return NULL;
+	/* It comes after the name, in which there may be anything. */
+	state = strrchr(stat, ')');
+	if (!state || state[1] != ' ')
+		return NULL;
+	return strchr("Tt", state[2]) ? "is stopped" : strchr("SD", state[2]) ? "sleeps" : NULL;
+}
+
+static void show_thread(const struct page *page, uint32_t thread)
+{
+	const struct tree_source *source = page->tree->source;
+	const char *rest =
+		source->core || page->tree->snapshot->ended ? NULL : find_rest(source->pid, thread);
+
+	fprintf(page->to, " on thread %u", thread);
+	if (source->signal && thread == source->signal_thread)
+		fprintf(page->to, ", which got signal %u (%s)", source->signal,
+			strsignal((int)source->signal));
+	else if (rest)
+		fprintf(page->to, ", which %s", rest);
+}
+
 static void show_state(const struct page *page, const struct snapshot_task *task)
 {
 	const struct tree *tree = page->tree;
@@ -60,10 +95,7 @@ static void show_state(const struct page *page, const struct snapshot_task *task
 
 	fputs(tree_state(tree, task), page->to);
 	if (task->thread)
-		fprintf(page->to, " on thread %u", task->thread);
-	if (task->thread && tree->source->signal && task->thread == tree->source->signal_thread)
-		fprintf(page->to, ", which got signal %u (%s)", tree->source->signal,
-			strsignal((int)tree->source->signal));
+		show_thread(page, task->thread);
 	if (tree_waits(tree, task))
 		show_waits(page, task);
 	if (since)

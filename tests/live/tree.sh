@@ -91,6 +91,7 @@ knows_both_runs()
 sees_one_that_nobody_records()
 {
 	begin deadlock
+	tree --no-chains --state waiting && shows '^[0-9]+  alice: suspended' || return 1
 	tree
 	end
 	shows '^[0-9]+  alice: suspended for task [0-9]+, bob$' && shows 'take_lock' && shows '^nobody records it'
@@ -129,7 +130,7 @@ sees_a_stopped_run()
 	kill -STOP "$pid"
 	tree
 	end
-	shows '^[0-9]+  request: running' &&
+	shows '^[0-9]+  request: running' && ! grep -E 'on thread [0-9]+' shown | grep -v 'which is stopped' &&
 		[ "$(grep -A3 'request: running' shown | grep -c 'load_user')" -eq "$chains" ]
 }
 
