@@ -3,7 +3,6 @@
  * Preloaded into the tool: as soon as it has mapped an arena, the arena is cut to as many bytes as
  * UNWEAVE_TEST_CUT says. A program could do that at any moment; this is the first one.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
