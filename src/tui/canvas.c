@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tui/glyph.h"
-#include "view/utf8.h"
 
 #define PRINT_ROOM 1024
 
@@ -50,16 +50,33 @@ static struct canvas_cell *drawable(struct canvas *canvas, int y, int x)
 	return y >= canvas->from && y < canvas->to ? canvas_at(canvas, y, x) : NULL;
 }
 
+/* Takes away what is at (y, x), where something else is to be: of what is wide, both halves. */
+static void make_room(struct canvas *canvas, int y, int x)
+{
+	struct canvas_cell *cell = drawable(canvas, y, x);
+	struct canvas_cell *left = drawable(canvas, y, x - 1), *right = drawable(canvas, y, x + 1);
+
+	if (cell && left && !cell->glyph)
+		left->glyph = ' ';
+	if (cell && right && !right->glyph)
+		right->glyph = ' ';
+}
+
+/* What is wide, and has room for half of it only, is a blank. */
 static void put(struct canvas *canvas, int y, int x, const struct glyph *glyph, enum style style)
 {
 	struct canvas_cell *cell = drawable(canvas, y, x);
 	struct canvas_cell *right = glyph->width == 2 ? drawable(canvas, y, x + 1) : NULL;
+	uint32_t code = glyph->width == 2 && !right ? ' ' : glyph->code;
 
+	make_room(canvas, y, x);
+	if (right)
+		make_room(canvas, y, x + 1);
 	if (cell)
-		*cell = (struct canvas_cell){canvas->ascii ? glyph_ascii(glyph->code) : glyph->code,
+		*cell = (struct canvas_cell){canvas->ascii ? glyph_ascii(code) : code,
 					     (uint8_t)style};
 	if (right)
-		*right = (struct canvas_cell){canvas->ascii ? ' ' : 0, (uint8_t)style};
+		*right = (struct canvas_cell){cell && !canvas->ascii ? 0 : ' ', (uint8_t)style};
 }
 
 /* Draws what fits, and returns the columns that it took. */
@@ -119,21 +136,31 @@ int canvas_right(struct canvas *canvas, int y, int x, int room, enum style style
 	return room;
 }
 
-/* Bytes of `text` that fit into `width` columns, up to the last blank among them. */
+/*
+ * Bytes of `text` that fit into `width` columns, up to the last blank among them; at least
+ * those of one character.
+ */
 static size_t line_bytes(const char *text, int width)
 {
+	struct glyph_reader reader = glyph_read(text);
 	size_t last = 0, length = 0;
+	struct glyph glyph;
 	int used = 0;
 
-	while (text[length] && used < width) {
-		size_t bytes = utf8_length(text + length);
-
-		if (text[length] == ' ')
-			last = length;
-		length += bytes ? bytes : 1;
-		used++;
+	while (glyph_next(&reader, &glyph)) {
+		used += glyph.width;
+		if (used > width && length)
+			return last ? last : length;
+		/* What is spelled out is not torn apart. */
+		if (reader.escaped)
+			continue;
+		if (glyph.code == ' ')
+			last = (size_t)(reader.at - text) - 1;
+		length = (size_t)(reader.at - text);
+		if (length >= PRINT_ROOM - GLYPH_BYTES)
+			return last ? last : length;
 	}
-	return !text[length] || !last ? length : last;
+	return strlen(text);
 }
 
 int canvas_wrap(struct canvas *canvas, int y, int x, int width, enum style style, const char *text)
@@ -206,7 +233,7 @@ void canvas_write(const struct canvas *canvas, int rows, FILE *to)
 {
 	char bytes[GLYPH_BYTES];
 
-	for (int y = 0; y < rows; y++) {
+	for (int y = 0; y < rows && y < canvas->height; y++) {
 		for (int x = 0, length = row_length(canvas, y); x < length; x++) {
 			uint32_t code = canvas_at(canvas, y, x)->glyph;
 

@@ -13,7 +13,7 @@
 #include "tui/view.h"
 
 #define WIDTH 180      /* columns: enough for all of a list's */
-#define ROOM_AROUND 12 /* lines besides the rows of a list */
+#define ROOM_AROUND 24 /* lines besides the rows of a list */
 #define PAGE_ROWS 200  /* of a view that is no list */
 #define BELOW_ROWS 16  /* of what is said of a row, at most */
 
@@ -77,6 +77,22 @@ static int rows_wanted(struct top *top)
 	return (int)(rows * (1 + BELOW_ROWS));
 }
 
+/* Draws a view that is no list, and again with more room if it turns out to be longer. */
+static int draw_page(struct top *top, const struct view *view, int y)
+{
+	int r;
+
+	view->draw(top, y, PAGE_ROWS);
+	if (top->overhang > 0) {
+		r = canvas_resize(&top->canvas, WIDTH, ROOM_AROUND + PAGE_ROWS + top->overhang);
+		if (r < 0)
+			return r;
+		frame_head(top, 0);
+		view->draw(top, y, PAGE_ROWS);
+	}
+	return y + PAGE_ROWS + top->overhang;
+}
+
 static int print(struct top *top, FILE *to)
 {
 	const struct view *view = view_get(top->view);
@@ -86,12 +102,7 @@ static int print(struct top *top, FILE *to)
 	if (r < 0)
 		return r;
 	y = frame_head(top, 0) + 1;
-	if (view->columns) {
-		y = draw_list(top, view, y);
-	} else {
-		view->draw(top, y, PAGE_ROWS);
-		y += PAGE_ROWS + top->overhang;
-	}
+	y = view->columns ? draw_list(top, view, y) : draw_page(top, view, y);
 	if (y < 0)
 		return y;
 	canvas_write(&top->canvas, y, to);

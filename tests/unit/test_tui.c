@@ -11,6 +11,8 @@
 #include "tui/glyph.h"
 #include "tui/list.h"
 #include "tui/palette.h"
+#include "tui/tui.h"
+#include "watch_trace.h"
 
 /* The only line of a canvas of this width, after `text` was drawn there. */
 static const char *drawn(int width, bool ascii, const char *text,
@@ -74,6 +76,55 @@ static void long_text_is_broken_between_words(void)
 	CHECK_EQ(canvas_at(&canvas, 3, 0)->glyph, 'n');
 	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 0, STYLE_PLAIN, "no room"), 0);
 	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 10, STYLE_PLAIN, ""), 0);
+	canvas_fini(&canvas);
+}
+
+/* Each line is as wide as it may be, and no column is without a character of its own. */
+static void wide_and_odd_text_is_broken_by_its_columns(void)
+{
+	struct canvas canvas = {0};
+
+	CHECK_EQ(canvas_resize(&canvas, 4, 6), 0);
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 4, STYLE_PLAIN, "日本語日本"), 3);
+	CHECK_EQ(canvas_at(&canvas, 0, 2)->glyph, 0x672c);
+	CHECK_EQ(canvas_at(&canvas, 2, 0)->glyph, 0x672c);
+	CHECK_EQ(canvas_wrap(&canvas, 3, 0, 4, STYLE_PLAIN, "a\033b"), 3);
+	CHECK_EQ(canvas_at(&canvas, 4, 3)->glyph, 'b');
+	/* Where not one fits, it goes on all the same. */
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 1, STYLE_PLAIN, "日\033\033日"), 4);
+	CHECK_EQ(canvas_wrap(&canvas, 0, 0, 1, STYLE_PLAIN, "\xe2\x80\xae"), 1);
+	canvas_fini(&canvas);
+}
+
+/* How many columns a terminal takes for a line. */
+static int columns_of(const struct canvas *canvas, int y)
+{
+	int columns = 0;
+
+	for (int x = 0; x < canvas->width; x++) {
+		uint32_t glyph = canvas_at(canvas, y, x)->glyph;
+
+		columns += !glyph ? 0 : glyph >= 0x3000 ? 2 : 1;
+	}
+	return columns;
+}
+
+static void half_of_what_is_wide_is_never_left(void)
+{
+	struct canvas canvas = {0};
+
+	CHECK_EQ(canvas_resize(&canvas, 6, 1), 0);
+	for (int x = -2; x < 7; x++) {
+		canvas_clear(&canvas);
+		canvas_text(&canvas, 0, x, 10, STYLE_PLAIN, "日本語");
+		CHECK_EQ(columns_of(&canvas, 0), 6);
+		for (int over = 0; over < 6; over++) {
+			canvas_text(&canvas, 0, over, 10, STYLE_PLAIN, "x");
+			CHECK_EQ(columns_of(&canvas, 0), 6);
+			canvas_text(&canvas, 0, 5 - over, 2, STYLE_PLAIN, "語");
+			CHECK_EQ(columns_of(&canvas, 0), 6);
+		}
+	}
 	canvas_fini(&canvas);
 }
 
@@ -312,6 +363,44 @@ static void a_filter_is_part_of_a_text_in_any_case(void)
 	CHECK(!list_matches("load", "user"));
 }
 
+/* A task that waits in so many frames. */
+static void make_deep(unsigned frames)
+{
+	struct unweave_event wait = {.kind = SUSPEND, .time = 20 * MS, .task = 16};
+	struct encoder *one;
+
+	begin_trace();
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, UNWEAVE_EVENT_RESET, 10 * MS, 0);
+	put_full(one, CREATE, 10 * MS, 16, 0, 1, 0);
+	put(one, RESUME, 11 * MS, 16);
+	for (unsigned i = 0; i < frames; i++)
+		wait.stack = stacks_push(maker.stacks, wait.stack, 0x1000 + 16 * i, 0,
+					 UNWEAVE_FRAME_CODE);
+	maker_put(one, wait);
+	open_watch();
+}
+
+static void a_chain_of_any_length_is_printed(void)
+{
+	struct tui_options options = {.view = "task", .task = 16, .times = 1, .rows = 50};
+	struct watch_lint *lint = NULL;
+	struct lint_limits limits;
+	char *text = NULL;
+	size_t length;
+	FILE *to = open_memstream(&text, &length);
+
+	make_deep(300);
+	lint_limits_init(&limits);
+	maker_must(watch_lint_new(&lint, watch, &limits, maker_path(), &diag));
+	CHECK_EQ(tui_print(watch, lint, &options, to, &diag), 0);
+	fclose(to);
+	CHECK(strstr(text, "0x1000") && strstr(text, "0x22b0"));
+	free(text);
+	watch_lint_free(lint);
+	close_watch();
+}
+
 int main(void)
 {
 	/* As a terminal of today has it. */
@@ -320,6 +409,8 @@ int main(void)
 	RUN(what_turns_the_direction_of_text_is_left_out);
 	RUN(text_too_long_ends_in_an_ellipsis);
 	RUN(long_text_is_broken_between_words);
+	RUN(wide_and_odd_text_is_broken_by_its_columns);
+	RUN(half_of_what_is_wide_is_never_left);
 	RUN(without_utf8_everything_is_ascii);
 	RUN(what_lies_outside_is_cut_off);
 	RUN(any_bytes_can_be_drawn);
@@ -333,5 +424,6 @@ int main(void)
 	RUN(colours_can_be_read_on_black_and_on_white);
 	RUN(a_list_scrolls_with_its_selection);
 	RUN(a_filter_is_part_of_a_text_in_any_case);
+	RUN(a_chain_of_any_length_is_printed);
 	return check_done();
 }
