@@ -140,6 +140,26 @@ static void a_box_used_again_inside_its_own_run_is_one_function_more_of_it(void)
 static struct unweave_box *left_behind;
 static uint32_t frames_after;
 
+/* A child runs, and ends, that a parent awaits: after that, a sample finds no frames. */
+static void check_left_behind(unweave_go parent_goes, unweave_go child_goes)
+{
+	struct unweave_box parent, child;
+	struct scenario scenario;
+
+	scenario_begin(UNWEAVE_KEYWORDS_FULL);
+	init(&parent, parent_goes, 1);
+	init(&child, child_goes, 0);
+	left_behind = &parent;
+	frames_after = UINT32_MAX;
+	unweave_box_suspend(&child);
+	unweave_box_await(&parent, &child);
+	unweave_box_run(&child, 0);
+	scenario_end(&scenario);
+
+	CHECK_EQ(frames_after, 0);
+	scenario_forget(&scenario);
+}
+
 static int completes_and_lingers(struct unweave_link *link, void *context)
 {
 	uint64_t task, addresses[4];
@@ -153,21 +173,7 @@ static int completes_and_lingers(struct unweave_link *link, void *context)
 
 static void a_sample_after_a_box_completed_does_not_look_at_its_awaiter(void)
 {
-	struct unweave_box parent, child;
-	struct scenario scenario;
-
-	scenario_begin(UNWEAVE_KEYWORDS_FULL);
-	init(&parent, nothing, 1);
-	init(&child, completes_and_lingers, 0);
-	left_behind = &parent;
-	frames_after = UINT32_MAX;
-	unweave_box_suspend(&child);
-	unweave_box_await(&parent, &child);
-	unweave_box_run(&child, 0);
-	scenario_end(&scenario);
-
-	CHECK_EQ(frames_after, 0);
-	scenario_forget(&scenario);
+	check_left_behind(nothing, completes_and_lingers);
 }
 
 static int waits_and_is_gone(struct unweave_link *link, void *context)
@@ -192,21 +198,7 @@ static int continues_what_was_left(struct unweave_link *link, void *context)
 
 static void a_sample_after_a_box_left_the_run_of_another_does_not_look_at_it(void)
 {
-	struct unweave_box parent, child;
-	struct scenario scenario;
-
-	scenario_begin(UNWEAVE_KEYWORDS_FULL);
-	init(&parent, waits_and_is_gone, 1);
-	init(&child, continues_what_was_left, 0);
-	left_behind = &parent;
-	frames_after = UINT32_MAX;
-	unweave_box_suspend(&child);
-	unweave_box_await(&parent, &child);
-	unweave_box_run(&child, 0);
-	scenario_end(&scenario);
-
-	CHECK_EQ(frames_after, 0);
-	scenario_forget(&scenario);
+	check_left_behind(waits_and_is_gone, continues_what_was_left);
 }
 
 /* Beside a chain, and done with waiting; but it does not know that yet. */

@@ -5,19 +5,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "check.h"
-#include "maker.h"
-#include "view/naming.h"
-#include "view/survey.h"
+#include "survey_trace.h"
 
 #define MS UINT64_C(1000000)
 #define END (5000 * MS)
 
-static struct maker maker;
 static struct encoder *one;
-static struct reader *reader;
-static struct symbols *symbols;
-static struct survey *survey;
 
 static void put(uint16_t kind, uint64_t time, uint64_t task, uint64_t other, uint64_t value)
 {
@@ -64,30 +57,14 @@ static void put_waits(const uint64_t (*pairs)[2], unsigned count, enum unweave_w
 static void read_until(uint64_t to)
 {
 	struct lint_limits limits;
-	struct survey_options options = {.limits = &limits, .to = to};
-	struct diag diag = {0};
 
 	lint_limits_init(&limits);
-	maker_end(&maker, 0);
-	maker_fini(&maker);
-	maker_must(reader_open(&reader, maker_path(), NULL, NULL, &diag));
-	maker_must(naming_new(&symbols, reader, true, &diag));
-	options.reader = reader;
-	options.symbols = symbols;
-	maker_must(survey_new(&survey, &options, &diag));
+	open_survey((struct survey_options){.limits = &limits, .to = to});
 }
 
 static void read_all(void)
 {
 	read_until(0);
-}
-
-static void close_trace(void)
-{
-	survey = survey_free(survey);
-	symbols = symbols_free(symbols);
-	reader = reader_free(reader);
-	unlink(maker_path());
 }
 
 static const struct lint_warning *warning(uint32_t index)
@@ -119,7 +96,7 @@ static void a_circle_is_told_once_in_the_order_in_which_they_wait(void)
 	CHECK_EQ(warning(1)->kind, LINT_DEADLOCK);
 	CHECK_EQ(warning(1)->count, 1);
 	CHECK_EQ(warning(1)->tasks[0], 30);
-	close_trace();
+	close_survey();
 }
 
 #define GRAPH 40u
@@ -166,7 +143,7 @@ static void try_graph(unsigned *seed)
 		told += (unsigned)warning(i)->count;
 	}
 	CHECK_EQ(told, in_circles);
-	close_trace();
+	close_survey();
 }
 
 static void circles_of_any_graph_are_those_that_there_are(void)
@@ -196,7 +173,7 @@ static void a_long_queue_is_walked_once(void)
 	/* That takes a tenth of a second; to walk from each of them to the end, minutes. */
 	CHECK((clock() - start) / CLOCKS_PER_SEC < 10);
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 	free(pairs);
 }
 
@@ -211,7 +188,7 @@ static void one_that_was_woken_is_in_no_circle(void)
 	put_waits(pairs, 2, UNWEAVE_WAIT_TASK);
 	read_all();
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 static void nor_is_one_that_has_not_waited_for_long(void)
@@ -224,7 +201,7 @@ static void nor_is_one_that_has_not_waited_for_long(void)
 	put_waits(pairs, 2, UNWEAVE_WAIT_TASK);
 	read_all();
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 /* `how` it ends: 0 it does not, 1 it does, 2 it does while something is lost. */
@@ -250,7 +227,7 @@ static void a_wake_is_lost_if_the_task_has_ended(void)
 	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
 	CHECK_EQ(warning(0)->tasks[0], 10);
 	CHECK_EQ(warning(0)->site, 1);
-	close_trace();
+	close_survey();
 }
 
 static void but_not_if_it_lives_or_nobody_knows(void)
@@ -261,13 +238,13 @@ static void but_not_if_it_lives_or_nobody_knows(void)
 		lose_wake(how);
 		read_all();
 		CHECK_EQ(survey->lints.count, 0);
-		close_trace();
+		close_survey();
 	}
 	/* What is asked for is not the end. */
 	lose_wake(1);
 	read_until(150);
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 	/* It waited before the trace began, and may have waited for something else since. */
 	begin_trace();
 	put(UNWEAVE_EVENT_TASK, 100, 10, 0, 1);
@@ -276,7 +253,7 @@ static void but_not_if_it_lives_or_nobody_knows(void)
 	put_waits(before, 1, UNWEAVE_WAIT_TASK);
 	read_all();
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 /*
@@ -302,24 +279,24 @@ static void a_timer_is_lost_if_a_thread_slept_instead(void)
 	miss_timer(END - 1900 * MS, END - 1890 * MS);
 	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
 	CHECK_EQ(warning(0)->worst, 2000 * MS);
-	close_trace();
+	close_survey();
 	/* Or before, and went on sleeping; to the end, too. */
 	miss_timer(END - 2100 * MS, END - 1400 * MS);
 	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
-	close_trace();
+	close_survey();
 	miss_timer(END - 2100 * MS, 0);
 	CHECK_EQ(warning(0)->kind, LINT_LOST_WAKE);
-	close_trace();
+	close_survey();
 }
 
 static void but_not_if_it_was_busy_since(void)
 {
 	miss_timer(END - 2100 * MS, END - 1990 * MS);
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 	miss_timer(END - 2100 * MS, END - 2050 * MS);
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 /* The run is cut by a loss, or by the end of the trace. */
@@ -341,10 +318,10 @@ static void a_run_goes_on_after_the_last_event(void)
 	CHECK_EQ(survey->lints.count, 1);
 	CHECK_EQ(warning(0)->kind, LINT_ENDLESS);
 	CHECK_EQ(warning(0)->worst, END - 200 * MS);
-	close_trace();
+	close_survey();
 	run_on(true);
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 static void a_run_is_not_charged_with_waiting_for_work_nor_with_runs_inside(void)
@@ -360,7 +337,7 @@ static void a_run_is_not_charged_with_waiting_for_work_nor_with_runs_inside(void
 	put_waits(NULL, 0, 0);
 	read_all();
 	CHECK_EQ(survey->lints.count, 0);
-	close_trace();
+	close_survey();
 }
 
 /* `does`: what the task does in each of its runs, besides waking itself. */
@@ -388,11 +365,11 @@ static void runs_that_tell_something_are_not_empty(void)
 	CHECK_EQ(warning(0)->kind, LINT_EMPTY);
 	CHECK_EQ(warning(0)->worst, 2000);
 	CHECK_STR_EQ(warning(0)->label, "some");
-	close_trace();
+	close_survey();
 	spin(UNWEAVE_EVENT_CREATE);
 	CHECK_EQ(warning(0)->kind, LINT_SELF_WAKES);
 	CHECK_EQ(warning(0)->worst, 100);
-	close_trace();
+	close_survey();
 }
 
 static void note_worst(struct lints *lints, const struct reader_site *site, uint64_t worst)

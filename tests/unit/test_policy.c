@@ -36,17 +36,22 @@ static void collect_with_pauses(const struct unweave_event *event, void *data)
 	collect(event, data);
 }
 
-static void begin(enum unweave_policy policy, size_t bytes)
+static void begin_with(unweave_listener listener, enum unweave_policy policy, size_t bytes)
 {
 	struct unweave_options options;
 
 	collect_forget();
 	unweave_options_init(&options);
-	options.listener = collect_with_pauses;
+	options.listener = listener;
 	options.listener_data = &collected;
 	options.policy = policy;
 	options.buffer_bytes = bytes;
 	CHECK_EQ(unweave_start(&options), 0);
+}
+
+static void begin(enum unweave_policy policy, size_t bytes)
+{
+	begin_with(collect_with_pauses, policy, bytes);
 }
 
 /* An event of two words that carries a number. */
@@ -298,16 +303,9 @@ static void collect_slowly(const struct unweave_event *event, void *data)
 
 static void blocking_loses_nothing(void)
 {
-	struct unweave_options options;
 	struct report report;
 
-	collect_forget();
-	unweave_options_init(&options);
-	options.listener = collect_slowly;
-	options.listener_data = &collected;
-	options.policy = UNWEAVE_POLICY_BLOCK;
-	options.buffer_bytes = TINY;
-	CHECK_EQ(unweave_start(&options), 0);
+	begin_with(collect_slowly, UNWEAVE_POLICY_BLOCK, TINY);
 	emit_numbers(0, EVENTS);
 	unweave_stop();
 	report = report_of(only_thread(), 0, 0);
@@ -319,15 +317,8 @@ static void blocking_loses_nothing(void)
 static void changed_keywords_do_not_make_a_waiting_thread_lose(void)
 {
 	static struct writer_thread writer;
-	struct unweave_options options;
 
-	collect_forget();
-	unweave_options_init(&options);
-	options.listener = collect_slowly;
-	options.listener_data = &collected;
-	options.policy = UNWEAVE_POLICY_BLOCK;
-	options.buffer_bytes = TINY;
-	CHECK_EQ(unweave_start(&options), 0);
+	begin_with(collect_slowly, UNWEAVE_POLICY_BLOCK, TINY);
 	writer = (struct writer_thread){.to = EVENTS, .go = true};
 	pthread_create(&writer.thread, NULL, write_numbers, &writer);
 	for (int i = 0; i < 50; i++)

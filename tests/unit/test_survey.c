@@ -4,16 +4,10 @@
 
 #include <errno.h>
 
-#include "check.h"
-#include "maker.h"
+#include "survey_trace.h"
 #include "unweave/callback.h"
-#include "view/naming.h"
 
-static struct maker maker;
 static struct encoder *one, *two;
-static struct reader *reader;
-static struct symbols *symbols;
-static struct survey *survey;
 
 static void begin_trace(void)
 {
@@ -25,28 +19,6 @@ static void begin_trace(void)
 	maker_site(&maker, 2, "", "handle", "server.c", 50);
 	one = maker_stream(&maker, 1, false, 0);
 	two = maker_stream(&maker, 2, false, 0);
-}
-
-static void open_survey(struct survey_options options)
-{
-	struct diag diag = {0};
-
-	maker_flush(&maker);
-	maker_end(&maker, 0);
-	maker_fini(&maker);
-	maker_must(reader_open(&reader, maker_path(), NULL, NULL, &diag));
-	maker_must(naming_new(&symbols, reader, true, &diag));
-	options.reader = reader;
-	options.symbols = symbols;
-	maker_must(survey_new(&survey, &options, &diag));
-}
-
-static void close_survey(void)
-{
-	survey = survey_free(survey);
-	symbols = symbols_free(symbols);
-	reader = reader_free(reader);
-	unlink(maker_path());
 }
 
 static void create(struct encoder *to, uint64_t time, uint64_t task, uint64_t parent, uint64_t site)
