@@ -93,15 +93,16 @@ static inline void prepare(struct links_run *run, uint64_t task, const void *cod
 	run->dispatch.views[0] = (struct unweave_priv_view){.code = code};
 }
 
-/* Returns `result`. */
-static __attribute__((noinline)) int end_unrecorded(struct links_run *run, int result)
+/* Of a run of `task` on the thread `self`. Returns `result`. */
+static __attribute__((noinline)) int end_unrecorded(struct emit_thread *self, uint64_t task,
+						    struct unweave_priv_dispatch *outer, int result)
 {
 	/* In a child of fork() the thread has another place, where none of this is. */
-	if (emit_self() != run->self)
+	if (emit_self() != self)
 		return result;
 	/* If a session began to record events meanwhile, it was told of this run by its replay. */
-	unweave_task_suspend(run->dispatch.task);
-	links_take_in(run, run->self->hot.nest);
+	unweave_task_suspend(task);
+	links_take_in(outer, self->hot.nest);
 	return result;
 }
 
@@ -135,10 +136,10 @@ call_unrecorded(void *object, void *context, void *more, unweave_go go, uint64_t
 	result = emit_first_anchor(object, context, more, go);
 	self = emit_self();
 	if (emit_unlikely(!is_as_before(&run, &self->hot)))
-		return end_unrecorded(&run, result);
+		return end_unrecorded(run.self, run.dispatch.task, run.dispatch.outer, result);
 	nest = self->hot.nest;
 	__atomic_store_n(&nest->tasks[0], 0, __ATOMIC_RELEASE);
-	links_take_in(&run, nest);
+	links_take_in(run.dispatch.outer, nest);
 	return result;
 }
 
@@ -280,7 +281,7 @@ end_as_usual(struct links_run *run, enum unweave_call_end end, int result)
 	if (emit_unlikely(!is_over(end, result) ||
 			  !quick_end_first(self, unweave_priv_gate(), run->dispatch.task)))
 		return false;
-	links_take_in(run, self->hot.nest);
+	links_take_in(run->dispatch.outer, self->hot.nest);
 	return true;
 }
 

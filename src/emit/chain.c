@@ -203,7 +203,7 @@ run_once(struct unweave_chain *chain, struct emit_thread *self, uint64_t gate, u
 	}
 	join(chain);
 	links_suspend_now(self, gate, head, UNWEAVE_MODEL_CHAIN, flags & UNWEAVE_RUN_LEAVE);
-	links_take_in(&run, nest);
+	links_take_in(run.dispatch.outer, nest);
 	head_end_turn(head);
 	return UNWEAVE_STEP_SUSPENDED;
 }

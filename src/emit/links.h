@@ -149,10 +149,12 @@ static inline void links_hang_out(struct links_run *run, struct unweave_priv_nes
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline void links_take_in(struct links_run *run, struct unweave_priv_nest *nest)
+/* A run is over that `outer` was outside of. */
+static inline void links_take_in(struct unweave_priv_dispatch *outer,
+				 struct unweave_priv_nest *nest)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&nest->dispatch, (uintptr_t)run->dispatch.outer, __ATOMIC_RELEASE);
+	__atomic_store_n(&nest->dispatch, (uintptr_t)outer, __ATOMIC_RELEASE);
 }
 
 /*
@@ -186,7 +188,7 @@ static inline void links_end(struct links_run *run)
 
 	/* In a child of fork() the thread has no nest, or another one. */
 	if (emit_likely(nest && nest->dispatch == (uintptr_t)&run->dispatch))
-		links_take_in(run, nest);
+		links_take_in(run->dispatch.outer, nest);
 }
 
 /* A new task with the chain that it has so far. */
