@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program with a known tree of operations, recorded with the adapter: tree.sh PROGRAM UNWEAVE ADAPTER
-program=$(realpath "$1") unweave=$(realpath "$2") adapter=$(realpath "$3")
+# A program with a known tree of operations, recorded with the adapter: tree.sh PROGRAM UNWEAVE ADAPTER AGAIN
+program=$(realpath "$1") unweave=$(realpath "$2") adapter=$(realpath "$3") again=$(realpath "$4")
 here=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/abi/tap.sh
 . "$here/../../../tests/abi/tap.sh"
@@ -37,4 +37,6 @@ for detail in tasks full; do
 	try "the child of a fork has a trace of its own, and its own tasks" compare child t.*.unw
 done
 try "at detail samples it runs as well" recorded samples
+try "a timer that is armed again runs as what it was armed as" \
+	timeout 60 "$unweave" record -q --detail samples -F 0 -o again.unw --without libevent,glib -- "$again"
 finish
