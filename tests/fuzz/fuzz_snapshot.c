@@ -2,7 +2,8 @@
 /*
  * Any words at all in the task table, the lines and the sites of an arena, and any
  * memory behind it: a snapshot must end, must not read outside of them, and must be
- * one that can be shown. Each task is in its tree once.
+ * one that can be shown. Each task is in its tree once. The same arena is watched by its
+ * table, with its warnings.
  *
  * The input is a list of places and words. The first byte says how the program is: alive,
  * dead, or in a core.
@@ -16,6 +17,7 @@
 #include "fuzz.h"
 #include "snapshot/snapshot.h"
 #include "unweave/link.h"
+#include "watching.h"
 
 #define SLOTS TABLE_BLOCK
 #define TASKS 24u /* slots that words go to */
@@ -216,6 +218,24 @@ static void check(struct snapshot *snapshot)
 	symbols_free(tree.symbols);
 }
 
+/* Twice, and a step between: what has changed is told too. */
+static void watch_table(struct attachment *attachment, struct input *input)
+{
+	struct watch *watch = NULL;
+	struct watch_lint *lint = NULL;
+
+	must(watch_new(&watch, attachment, WATCH_NO_EVENTS, NULL) == 0);
+	must(watching_warnings(&lint, watch, NULL) == 0);
+	for (int i = 0; i < 2; i++) {
+		must(watch_refresh(watch) == 0);
+		check_sums(watch);
+		check_warnings(lint);
+		take_step(input);
+	}
+	watch_lint_free(lint);
+	watch_free(watch);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct input input = {bytes, bytes + length};
@@ -236,5 +256,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	must(snapshot_take(&snapshot, &attachment) == 0);
 	check(&snapshot);
 	snapshot_fini(&snapshot);
+	input.at = bytes;
+	watch_table(&attachment, &input);
 	return 0;
 }

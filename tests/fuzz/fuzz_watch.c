@@ -5,38 +5,16 @@
  * those of the rows, and each warning one that can be said. As they are, and with checksums made
  * right.
  */
-#include <stdio.h>
-
 #include "trace_file.h"
-#include "watch/lint.h"
-#include "watch/watch.h"
+#include "watching.h"
 
 #define ROWS 8u
-#define LIMITS                                                                                     \
-	"deadlock=1ns,lost-wake=1ns,endless=1ns,run=1ns,queue=1ns,wait=1ns,empty-runs=1,"          \
-	"self-wakes=1,leak=1"
 
 static int note_cycle(void *data, const uint64_t *tasks, uint32_t count)
 {
 	(void)data;
 	must(tasks[0] && count);
 	return 0;
-}
-
-static void check_sums(struct watch *watch)
-{
-	const struct watch_totals *totals = watch_totals(watch);
-	uint64_t of_states = 0, of_sites = 0;
-
-	for (uint32_t i = 0; i < WATCH_STATES; i++)
-		of_states += totals->states[i];
-	for (uint32_t i = 0; i < watch_site_count(watch); i++)
-		of_sites += watch_site_at(watch, i)->alive;
-	must(of_states == totals->alive && of_sites == totals->alive);
-	must(watch_task_count(watch) == totals->alive);
-	for (uint32_t i = 0; i < watch_task_count(watch); i++)
-		must(watch_task_find(watch, watch_task_at(watch, i)->id) ==
-		     watch_task_at(watch, i));
 }
 
 static void ask(struct watch *watch, unsigned order)
@@ -58,39 +36,16 @@ static void ask(struct watch *watch, unsigned order)
 		watch_detail(watch);
 }
 
-/* Each is over its limit, the worst kind first, and has words. */
-static void check_warnings(struct watch_lint *lint)
-{
-	static FILE *nowhere;
-	enum lint_kind kind = 0;
-
-	if (!nowhere)
-		nowhere = fopen("/dev/null", "we");
-	must(nowhere && watch_lint_refresh(lint) == 0);
-	for (uint32_t i = 0; i < watch_lint_count(lint); i++) {
-		const struct lint_warning *warning = &watch_lint_at(lint, i)->lint;
-
-		must(warning->kind >= kind && warning->kind < LINT_KINDS);
-		must(warning->worst >= warning->limit && warning->count);
-		must(warning->task_count <= LINT_TASKS);
-		lint_say(nowhere, warning);
-		kind = warning->kind;
-	}
-}
-
 static void watch_trace(const char *path)
 {
 	struct watch *watch = NULL;
 	struct watch_lint *lint = NULL;
-	struct lint_limits limits;
 	uint64_t first, span;
 
 	if (watch_new_trace(&watch, path, NULL) < 0)
 		return;
-	lint_limits_init(&limits);
-	must(lint_limits_set(&limits, LIMITS, NULL) == 0);
 	/* What a trace of which a part can be read does not have is no fault of the warnings. */
-	watch_lint_new(&lint, watch, &limits, path, NULL);
+	watching_warnings(&lint, watch, path);
 	first = watch_totals(watch)->first;
 	span = watch_totals(watch)->last - first;
 	for (unsigned i = 0; i < 2 * WATCH_COLUMNS; i++) {
