@@ -19,16 +19,21 @@
 
 #define WARM_UP 200u /* runs after a change of level, which are not timed */
 
-enum { BARE, AGAIN, OFF, FULL, CLOCKS, LEAST, FLOOR, SAMPLES, TASKS, VARIANTS };
+enum { BARE, AGAIN, OFF, FULL, CLOCKS, LEAST, FLOOR_TASKS, FLOOR_FULL, SAMPLES, TASKS, VARIANTS };
 
 static const struct {
 	enum level level;
 	enum workload_hooks hooks;
 } variants[VARIANTS] = {
-	[BARE] = {LEVEL_OFF, HOOKS_NONE},    [AGAIN] = {LEVEL_OFF, HOOKS_NONE},
-	[FULL] = {LEVEL_FULL, HOOKS_REAL},   [CLOCKS] = {LEVEL_OFF, HOOKS_CLOCKS},
-	[FLOOR] = {LEVEL_OFF, HOOKS_FLOOR},  [LEAST] = {LEVEL_OFF, HOOKS_LEAST},
-	[OFF] = {LEVEL_OFF, HOOKS_REAL},     [SAMPLES] = {LEVEL_SAMPLES, HOOKS_REAL},
+	[BARE] = {LEVEL_OFF, HOOKS_NONE},
+	[AGAIN] = {LEVEL_OFF, HOOKS_NONE},
+	[FULL] = {LEVEL_FULL, HOOKS_REAL},
+	[CLOCKS] = {LEVEL_OFF, HOOKS_CLOCKS},
+	[FLOOR_TASKS] = {LEVEL_OFF, HOOKS_FLOOR_TASKS},
+	[FLOOR_FULL] = {LEVEL_OFF, HOOKS_FLOOR_FULL},
+	[LEAST] = {LEVEL_OFF, HOOKS_LEAST},
+	[OFF] = {LEVEL_OFF, HOOKS_REAL},
+	[SAMPLES] = {LEVEL_SAMPLES, HOOKS_REAL},
 	[TASKS] = {LEVEL_TASKS, HOOKS_REAL},
 };
 
@@ -129,7 +134,8 @@ static void report(const struct plan *plan, const struct samples *samples)
 	set_overhead(plan, "samples", samples, SAMPLES, OFF);
 	set_overhead(plan, "tasks", samples, TASKS, OFF);
 	set_loop(plan, "least", samples, LEAST);
-	set_loop(plan, "floor", samples, FLOOR);
+	set_loop(plan, "floor.tasks", samples, FLOOR_TASKS);
+	set_loop(plan, "floor.full", samples, FLOOR_FULL);
 	set_loop(plan, "tasks", samples, TASKS);
 	set_loop(plan, "full", samples, FULL);
 }

@@ -35,9 +35,8 @@
 #define SLICE_NS (3 * SECOND)
 #define ROWS 50u
 #define REFRESHES 64u
-#define PATIENCE_NS (4 * SECOND)
 
-enum order { ORDER_REST, ORDER_WATCH, ORDER_EVENTS, ORDER_END };
+enum order { ORDER_REST, ORDER_WATCH, ORDER_TABLE, ORDER_END };
 enum answer { ANSWER_RESTS, ANSWER_WATCHES, ANSWER_FAILED };
 
 /* Shared by the two processes. */
@@ -91,18 +90,6 @@ static int take_for(struct watch *watch, struct watch_lint *lint, uint64_t ns)
 	return r;
 }
 
-/*
- * Whether the picture is what it will be like from now on: all tasks are in it, and that there
- * are too many events was found out. On a machine where that many do not come, it never is.
- */
-static bool is_settled(const struct watch *watch, uint32_t tasks, enum order order)
-{
-	const struct watch_totals *totals = watch_totals(watch);
-
-	return totals->alive >= tasks && (order == ORDER_EVENTS || totals->source == WATCH_TABLE ||
-					  totals->now - totals->first > PATIENCE_NS);
-}
-
 static int watch_all(struct watcher *watcher, enum order order, struct watch *watch,
 		     struct watch_lint *lint)
 {
@@ -113,8 +100,8 @@ static int watch_all(struct watcher *watcher, enum order order, struct watch *wa
 		r = take_for(watch, lint, watcher->pause_ns / 5);
 		if (r >= 0)
 			r = show(watch, lint);
-	} while (r >= 0 && !is_settled(watch, watcher->tasks, order));
-	if (order == ORDER_EVENTS)
+	} while (r >= 0 && watch_totals(watch)->alive < watcher->tasks);
+	if (order == ORDER_WATCH)
 		watcher->first_ms = (double)(bench_cpu_ns() - cpu) / 1e6;
 	atomic_store(&watcher->answer, ANSWER_WATCHES);
 	while (r >= 0 && atomic_load(&watcher->order) == (int)order) {
@@ -125,7 +112,7 @@ static int watch_all(struct watcher *watcher, enum order order, struct watch *wa
 		if (r >= 0 && watcher->refreshes[order] < REFRESHES)
 			watcher->ms[order][watcher->refreshes[order]++] =
 				(double)(bench_cpu_ns() - cpu) / 1e6;
-		if (order == ORDER_EVENTS)
+		if (order == ORDER_WATCH)
 			watcher->lost = watch_totals(watch)->lost;
 	}
 	return r;
@@ -142,8 +129,8 @@ static int watch_once(struct watcher *watcher, enum order order)
 
 	if (r >= 0) {
 		r = watch_new(&watch, &attachment,
-			      order == ORDER_EVENTS ? WATCH_ALL_EVENTS : WATCH_FEW_EVENTS, &diag);
-		if (r >= 0 && watch_note(watch)[0])
+			      order == ORDER_TABLE ? WATCH_NO_EVENTS : WATCH_FEW_EVENTS, &diag);
+		if (r >= 0 && order == ORDER_WATCH && watch_note(watch)[0])
 			r = diag_set(&diag, -EBUSY, "%s", watch_note(watch));
 		lint_limits_init(&limits);
 		if (r >= 0)
@@ -205,7 +192,7 @@ struct slices {
 	int error;
 };
 
-enum { ALONE, AGAIN, WATCHED, EVENTS, VARIANTS };
+enum { ALONE, AGAIN, WATCHED, TABLE, VARIANTS };
 
 /* The program goes on until it is obeyed. */
 static int give_order(struct slices *slices, enum order order, enum answer answer)
@@ -225,7 +212,7 @@ static int give_order(struct slices *slices, enum order order, enum answer answe
 
 static int watch_as(struct slices *slices, uint32_t variant)
 {
-	enum order order = variant == EVENTS ? ORDER_EVENTS : ORDER_WATCH;
+	enum order order = variant == TABLE ? ORDER_TABLE : ORDER_WATCH;
 	int r = give_order(slices, ORDER_REST, ANSWER_RESTS);
 
 	return r < 0 || variant <= AGAIN ? r : give_order(slices, order, ANSWER_WATCHES);
@@ -265,8 +252,8 @@ static void set_taken(const char *row, const struct samples *samples, uint32_t v
 static void report(const struct samples *samples, const struct slices *slices)
 {
 	struct watcher *watcher = slices->watcher;
-	double *ms = watcher->ms[ORDER_EVENTS], *few_ms = watcher->ms[ORDER_WATCH];
-	uint32_t count = watcher->refreshes[ORDER_EVENTS], few = watcher->refreshes[ORDER_WATCH];
+	double *ms = watcher->ms[ORDER_WATCH], *table_ms = watcher->ms[ORDER_TABLE];
+	uint32_t count = watcher->refreshes[ORDER_WATCH], tables = watcher->refreshes[ORDER_TABLE];
 
 	if (count) {
 		double median = stats_median(ms, count);
@@ -279,14 +266,14 @@ static void report(const struct samples *samples, const struct slices *slices)
 			watcher->first_ms, ms[count - 1], watcher->mb,
 			(unsigned long long)watcher->lost);
 	}
-	if (few) {
-		double median = stats_median(few_ms, few);
+	if (tables) {
+		double median = stats_median(table_ms, tables);
 
-		rows_set("top.refresh.table.ms", few_ms[0], median);
-		rows_note("top.refresh.table.ms", "worst %.0f", few_ms[few - 1]);
+		rows_set("top.refresh.table.ms", table_ms[0], median);
+		rows_note("top.refresh.table.ms", "worst %.0f", table_ms[tables - 1]);
 	}
 	set_taken("top.attached.pct", samples, WATCHED);
-	set_taken("top.events.pct", samples, EVENTS);
+	set_taken("top.table.pct", samples, TABLE);
 	set_taken("top.again.pct", samples, AGAIN);
 }
 

@@ -204,11 +204,11 @@ static __attribute__((noinline)) void least_leave(void)
 }
 
 /*
- * What nobody can do without who also says which function waits, what a thread
- * runs and in which chain, and for how long each task ran: a frame, a view, a
- * slot. Like the least, it is never interrupted, and nobody takes anything away.
+ * What nobody can do without who also says what a thread runs, and for how long each task did: a
+ * word, and a slot. Like the least, it is never interrupted, and nobody takes anything away. With
+ * `link`, also which function waits, and in which chain: a view, and a frame.
  */
-static __attribute__((noinline)) void floor_resume(const struct unweave_link *link, uint64_t task)
+static inline void floor_resume(const struct unweave_link *link, uint64_t task)
 {
 	uint32_t at = least_room();
 	uint64_t now;
@@ -218,29 +218,56 @@ static __attribute__((noinline)) void floor_resume(const struct unweave_link *li
 	now = clock_ticks(BENCH_CLOCK);
 	least.words[at] = now << 8;
 	least.words[at + 1] = task;
-	least.view[0] = (uintptr_t)link->code;
-	least.view[1] = (uintptr_t)link->awaiter;
-	least.view[2] = (uint64_t)link->state;
+	if (link) {
+		least.view[0] = (uintptr_t)link->code;
+		least.view[1] = (uintptr_t)link->awaiter;
+		least.view[2] = (uint64_t)link->state;
+	}
 	least.since = now;
 	__atomic_store_n(&least.task, task, __ATOMIC_RELEASE);
 	__atomic_store_n(&least.at, at + 2, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline)) void floor_leave(const struct unweave_link *link, uint32_t index)
+static inline void floor_leave(const struct unweave_link *link, uint32_t index)
 {
 	uint64_t *slot = least.slots[index];
+	uint32_t at = least.at;
 
 	if (!least_is_on())
 		return;
-	least.words[least.at] = 1;
-	least.words[least.at + 1] = 7;
-	least.words[least.at + 2] = (uintptr_t)link->code;
+	least.words[at] = 1;
+	if (link) {
+		least.words[at + 1] = 7;
+		least.words[at + 2] = (uintptr_t)link->code;
+	}
 	slot[0]++;
 	slot[1] += least.since;
 	slot[2] = least.since;
 	slot[3] = 2;
 	__atomic_store_n(&least.task, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&least.at, least.at + 3, __ATOMIC_RELEASE);
+	__atomic_store_n(&least.at, at + (link ? 3 : 1), __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) void floor_resume_task(uint64_t task)
+{
+	floor_resume(NULL, task);
+}
+
+static __attribute__((noinline)) void floor_leave_task(uint32_t index)
+{
+	floor_leave(NULL, index);
+}
+
+static __attribute__((noinline)) void floor_resume_chain(const struct unweave_link *link,
+							 uint64_t task)
+{
+	floor_resume(link, task);
+}
+
+static __attribute__((noinline)) void floor_leave_chain(const struct unweave_link *link,
+							uint32_t index)
+{
+	floor_leave(link, index);
 }
 
 /* A task's function: works, and goes to wait with another leaf. What is around it differs. */
@@ -303,16 +330,18 @@ static inline void run_on_floor(struct job *job, uint32_t index, enum unweave_mo
 		link = *innermost;
 		*innermost = link->awaiter;
 	}
-	floor_resume(link, index);
+	floor_resume_chain(link, index);
 	emit_anchors[0](link, innermost, NULL, direct_go);
-	floor_leave(link, index);
+	floor_leave_chain(link, index);
 }
 
 static inline void run_job(struct workload *workload, struct job *job, enum workload_hooks hooks,
 			   enum unweave_model model)
 {
-	if (hooks == HOOKS_FLOOR) {
-		run_on_floor(job, (uint32_t)(job - workload->jobs), model);
+	uint32_t index = (uint32_t)(job - workload->jobs);
+
+	if (hooks == HOOKS_FLOOR_FULL) {
+		run_on_floor(job, index, model);
 		return;
 	}
 	if (hooks == HOOKS_REAL) {
@@ -325,12 +354,16 @@ static inline void run_job(struct workload *workload, struct job *job, enum work
 	if (hooks == HOOKS_CLOCKS)
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
-		least_resume(job->chain.head.task);
+		least_resume(index);
+	else if (hooks == HOOKS_FLOOR_TASKS)
+		floor_resume_task(index);
 	run_directly(job, model);
 	if (hooks == HOOKS_CLOCKS)
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
 		least_leave();
+	else if (hooks == HOOKS_FLOOR_TASKS)
+		floor_leave_task(index);
 }
 
 static inline void pretend_told(struct job *job, enum unweave_model model)
@@ -381,12 +414,14 @@ static inline __attribute__((always_inline)) void run(struct workload *workload,
 RUN_LOOP(chain_bare, HOOKS_NONE, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_least, HOOKS_LEAST, UNWEAVE_MODEL_CHAIN)
-RUN_LOOP(chain_floor, HOOKS_FLOOR, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_floor_tasks, HOOKS_FLOOR_TASKS, UNWEAVE_MODEL_CHAIN)
+RUN_LOOP(chain_floor_full, HOOKS_FLOOR_FULL, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(chain_real, HOOKS_REAL, UNWEAVE_MODEL_CHAIN)
 RUN_LOOP(box_bare, HOOKS_NONE, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_clocks, HOOKS_CLOCKS, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_least, HOOKS_LEAST, UNWEAVE_MODEL_MACHINE)
-RUN_LOOP(box_floor, HOOKS_FLOOR, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_floor_tasks, HOOKS_FLOOR_TASKS, UNWEAVE_MODEL_MACHINE)
+RUN_LOOP(box_floor_full, HOOKS_FLOOR_FULL, UNWEAVE_MODEL_MACHINE)
 RUN_LOOP(box_real, HOOKS_REAL, UNWEAVE_MODEL_MACHINE)
 
 void workload_pretend_told(struct workload *workload, bool pretend)
@@ -397,16 +432,18 @@ void workload_pretend_told(struct workload *workload, bool pretend)
 double workload_run(struct workload *workload, enum workload_hooks hooks, uint32_t runs,
 		    uint32_t first)
 {
-	static void (*const loops[2][5])(struct workload *, uint32_t, uint32_t) = {
+	static void (*const loops[2][6])(struct workload *, uint32_t, uint32_t) = {
 		[UNWEAVE_MODEL_CHAIN] = {[HOOKS_NONE] = chain_bare,
 					 [HOOKS_CLOCKS] = chain_clocks,
 					 [HOOKS_LEAST] = chain_least,
-					 [HOOKS_FLOOR] = chain_floor,
+					 [HOOKS_FLOOR_TASKS] = chain_floor_tasks,
+					 [HOOKS_FLOOR_FULL] = chain_floor_full,
 					 [HOOKS_REAL] = chain_real},
 		[UNWEAVE_MODEL_MACHINE] = {[HOOKS_NONE] = box_bare,
 					   [HOOKS_CLOCKS] = box_clocks,
 					   [HOOKS_LEAST] = box_least,
-					   [HOOKS_FLOOR] = box_floor,
+					   [HOOKS_FLOOR_TASKS] = box_floor_tasks,
+					   [HOOKS_FLOOR_FULL] = box_floor_full,
 					   [HOOKS_REAL] = box_real},
 	};
 	uint64_t start = bench_cpu_ns();

@@ -61,11 +61,12 @@ void workload_introduce(struct workload *workload);
 
 /* What the loop does at the beginning and at the end of a run. */
 enum workload_hooks {
-	HOOKS_NONE,   /* nothing: calls the task's function directly */
-	HOOKS_CLOCKS, /* reads the clock, twice */
-	HOOKS_LEAST,  /* the least that a record can cost: see workload.c */
-	HOOKS_FLOOR,  /* the same with all that detail `full` promises */
-	HOOKS_REAL,   /* the model's run, which ends in a wait with a new leaf */
+	HOOKS_NONE,        /* nothing: calls the task's function directly */
+	HOOKS_CLOCKS,      /* reads the clock, twice */
+	HOOKS_LEAST,       /* the least that a record can cost: see workload.c */
+	HOOKS_FLOOR_TASKS, /* the same with what detail `tasks` promises */
+	HOOKS_FLOOR_FULL,  /* and what detail `full` does */
+	HOOKS_REAL,        /* the model's run, which ends in a wait with a new leaf */
 };
 
 /*

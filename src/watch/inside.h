@@ -113,6 +113,7 @@ struct watch {
 	struct recorder *recorder;     /* NULL: no events are taken */
 	uint64_t latest;               /* time of its last event: none is before */
 	enum watch_wish wish;          /* of a living program */
+	uint64_t unasked;              /* events a second that are taken with WATCH_FEW_EVENTS */
 	uint64_t taken;                /* records, when they were last counted ... */
 	uint64_t counted_at;           /* ... which was then */
 	uint64_t spared;               /* events a second that are taken no more; 0: they are */

@@ -15,16 +15,19 @@
 #include "util/grow.h"
 #include "watch/lint_parts.h"
 
+#define TRIES 100
 #define MATCH_NS (NS_PER_S / 100) /* clocks are not turned into ns by the same figures */
 
-/* What awaits what in a task now. */
-static void read_chain(const struct watch_lint *lint, uint64_t task, struct sighting *ret)
+/* What awaits what in a task now. Returns whether it ran meanwhile: what runs is missing then. */
+static bool read_chain(const struct watch_lint *lint, uint64_t task, struct sighting *ret)
 {
 	const struct snapshot_task *one;
 	struct snapshot snapshot;
+	bool ran;
 
+	ret->chain_count = 0;
 	if (!table_index(task) || snapshot_take_task(&snapshot, lint->watch->attachment, task) < 0)
-		return;
+		return false;
 	one = snapshot.count && snapshot.tasks[0].chain_known ? &snapshot.tasks[0] : NULL;
 	for (uint32_t i = 0; one && i < one->chain_count; i++) {
 		const struct snapshot_frame *frame = &snapshot.frames[one->chain + i];
@@ -34,7 +37,17 @@ static void read_chain(const struct watch_lint *lint, uint64_t task, struct sigh
 		ret->chain[ret->chain_count] = frame->address;
 		ret->states[ret->chain_count++] = frame->state;
 	}
+	ran = snapshot.count && snapshot.tasks[0].task.head &&
+	      snapshot.tasks[0].rest != SNAPSHOT_AT_REST;
 	snapshot_fini(&snapshot);
+	return ran;
+}
+
+/* Of one that runs again and again it takes some tries to see where it waits. */
+static void read_chain_at_rest(const struct watch_lint *lint, uint64_t task, struct sighting *ret)
+{
+	for (int i = 0; i < TRIES && read_chain(lint, task, ret); i++)
+		;
 }
 
 static struct sighting *find_sighting(struct watch_lint *lint, uint64_t task, uint64_t start)
@@ -203,8 +216,10 @@ static void find_stack(struct watch_lint *lint, struct lint_warning *warning, st
 	*ret = seen ? *seen : (struct sighting){0};
 	if (seen && (seen->resumed || seen->native.count))
 		warning->how = "in";
-	else if (warning->kind != LINT_RUN)
+	else if (warning->kind == LINT_ENDLESS)
 		read_chain(lint, warning->worst_task, ret);
+	else if (warning->kind != LINT_RUN)
+		read_chain_at_rest(lint, warning->worst_task, ret);
 }
 
 int lint_find_places(struct watch_lint *lint)

@@ -12,10 +12,10 @@
 #define FIRST_PASS_NS UINT64_C(2000000000) /* a picture without tasks from before is none */
 
 /*
- * Events a second that are taken unasked: an event costs the program some 20 ns, and what its
- * caches lose, so that these cost it less than 1 % of a processor.
+ * Events a second that are taken unasked: an event costs the program a clock read, and what its
+ * caches lose, so that these cost it 1 or 2 % of a processor.
  */
-#define UNASKED_RATE 200000u
+#define UNASKED_RATE 1000000u
 #define COUNT_NS NS_PER_S /* that they were many for a moment is no reason */
 
 static void on_event(const struct unweave_event *event, void *data)
@@ -110,6 +110,7 @@ static int begin(struct watch *watch, struct attachment *attachment, struct diag
 	watch->ticks_per_s = clock_rate(attachment->clock);
 	if (!watch->ticks_per_s)
 		return diag_set(diag, -EBADMSG, "the program's clock stands still");
+	watch->unasked = UNASKED_RATE;
 	watch->totals.pid = attachment->pid;
 	attach_program(attachment, watch->totals.program);
 	watch->totals.first = watch->latest = clock_raw();
@@ -281,7 +282,7 @@ static void spare_program(struct watch *watch)
 	rate = (uint64_t)((double)(taken - watch->taken) * 1e9 / (double)passed);
 	watch->taken = taken;
 	watch->counted_at = watch->totals.now;
-	if (rate <= UNASKED_RATE)
+	if (rate <= watch->unasked)
 		return;
 	watch->spared = rate;
 	live_stop(watch);

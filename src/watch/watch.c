@@ -88,6 +88,11 @@ int watch_listen(struct watch *watch, enum watch_wish wish)
 	return watch->attachment ? live_listen(watch, wish) : 0;
 }
 
+void watch_set_few(struct watch *watch, uint64_t events)
+{
+	watch->unasked = events;
+}
+
 const char *watch_note(const struct watch *watch)
 {
 	return watch->note;

@@ -259,6 +259,9 @@ struct watch *watch_free(struct watch *watch);
  */
 int watch_listen(struct watch *watch, enum watch_wish wish);
 
+/* With WATCH_FEW_EVENTS: how many a second are few. */
+void watch_set_few(struct watch *watch, uint64_t events);
+
 /* A sentence for the user on what cannot be known, and why; "" if there is none. */
 const char *watch_note(const struct watch *watch);
 
