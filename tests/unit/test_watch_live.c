@@ -89,10 +89,10 @@ static void find_child(void)
 	guard_begin(&attachment);
 }
 
-static void begin_watch(void)
+static void begin_watch(enum watch_wish wish)
 {
 	find_child();
-	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
+	CHECK_EQ(watch_new(&watch, &attachment, wish, &diag), 0);
 	CHECK_EQ(watch_totals(watch)->source, WATCH_EVENTS);
 	CHECK_STR_EQ(watch_note(watch), "");
 }
@@ -168,7 +168,7 @@ static void a_program_is_seen_as_it_goes_on(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	CHECK_EQ(watch_totals(watch)->alive, 1);
 	CHECK_EQ(watch_totals(watch)->created, 0);
@@ -285,7 +285,7 @@ static void tasks_that_ended_in_a_loss_are_not_shown(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	step(true);
 	refresh();
 	step(true);
@@ -330,7 +330,7 @@ static void events_that_are_many_are_not_taken_unasked(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_FEW_EVENTS);
 	watch_set_few(watch, 2000);
 	refresh();
 	step(false);
@@ -393,7 +393,7 @@ static void who_comes_after_one_that_was_killed_begins_afresh(void)
 	watch_and_die();
 	/* With the session still on. */
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	CHECK_EQ(watch_totals(watch)->lost, 0);
 	CHECK_EQ(watch_totals(watch)->alive, 2);
@@ -474,7 +474,7 @@ static void a_circle_of_tasks_is_found_with_their_chains(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	circles = 0;
 	CHECK_EQ(watch_cycles(watch, note_circle, NULL), 0);
@@ -510,7 +510,7 @@ static void a_task_that_runs_since_before_is_seen_to_run(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	CHECK_EQ(task(0).state, WATCH_RUNNING);
 	CHECK_EQ(task(0).since, WATCH_UNKNOWN);
@@ -547,7 +547,7 @@ static void a_program_that_ends_is_over(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	step(true);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
@@ -571,7 +571,7 @@ static void a_program_that_becomes_another_is_over(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	step(false);
 	CHECK(becomes_over());
@@ -586,7 +586,7 @@ static void an_arena_that_is_cut_ends_it(void)
 
 	start_child(steps);
 	step(true);
-	begin_watch();
+	begin_watch(WATCH_ALL_EVENTS);
 	refresh();
 	/* As if the program did it. */
 	CHECK_EQ(truncate(attachment.path, 4096), 0);
