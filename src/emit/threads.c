@@ -235,11 +235,13 @@ uint64_t emit_adopt(struct emit_thread *self)
 		self->stamped = false;
 	}
 	sampler_check(emit_process.control);
+	self->keywords = config.keywords;
+	self->policy = config.policy;
+	/* What the session wants, before the word that it is known: a handler may ask right now. */
+	atomic_signal_fence(memory_order_seq_cst);
 	self->revision = config.gate >> 8;
 	/* What was forgotten of the nest, before the word that it is up to date. */
 	atomic_store_explicit(&self->line->revision, self->revision, memory_order_release);
-	self->keywords = config.keywords;
-	self->policy = config.policy;
 	start_clock(self, (config.gate & UNWEAVE_PRIV_MODE_MASK) == ARENA_MODE_EVENTS);
 	choose_quick_ways(self, &config);
 	/* After all that was done to the nest: handlers note their runs there from now on. */
