@@ -121,6 +121,7 @@ class Pair:
             outcomes = samples["outcomes"]
             inside = samples["taken"] - outcomes["no_task"]
             assert inside > 0 or not some, samples
-            assert outcomes["exact"] >= 0.99 * inside, samples
+            # One or two of few samples are more than one in a hundred.
+            assert inside - outcomes["exact"] <= 2 + 0.01 * inside, samples
 
         self.tap.check("samples in callbacks have the callback's chain", splices)

@@ -27,6 +27,7 @@
 #define KNOWN_CAFE 0x404010u
 #define KNOWN_NAMELESS 0x405010u
 #define KNOWN_MAIN 0x406010u
+#define KNOWN_CAFE_TOO 0x7f0000000010u /* of the same name, in a library */
 #define KNOWN_ANCHORS 0x4f0000u
 
 enum { KNOWN_MAIN_TID = 4242, KNOWN_WORKER_TID, KNOWN_OTHER_TID };
@@ -88,6 +89,7 @@ static void known_sample(uint64_t us, uint32_t tid, uint64_t task)
 {
 	static const uint64_t native[] = {KNOWN_HASH, KNOWN_HANDLE, KNOWN_ANCHORS + 8, KNOWN_MAIN};
 	static const uint64_t other[] = {KNOWN_CAFE, KNOWN_NAMELESS};
+	static const uint64_t library[] = {KNOWN_CAFE_TOO, KNOWN_NAMELESS};
 	static const uint64_t chain[] = {KNOWN_HANDLE, KNOWN_SERVE};
 	struct samples_segment segment = {.task = task, .chain = {.addresses = chain, .count = 2}};
 	struct samples_input input = {
@@ -100,6 +102,8 @@ static void known_sample(uint64_t us, uint32_t tid, uint64_t task)
 		.segment_count = task != 0,
 	};
 
+	if (!task && us % 8000 < 1000)
+		input.native.addresses = library;
 	maker_must(samples_writer_put(known_samples, &input));
 }
 
@@ -204,6 +208,7 @@ static void known_put_symbols(void)
 	known_put_symbol(KNOWN_HANDLE, "handle<';', \"\\\", 10 20>(int)\n", "dir;x/handle.cc", 117);
 	known_put_symbol(KNOWN_HASH, "hash", "hash.c", 20);
 	known_put_symbol(KNOWN_CAFE, "caf\xe9", "", 0);
+	known_put_symbol(KNOWN_CAFE_TOO, "caf\xe9", "", 0);
 	known_put_symbol(KNOWN_MAIN, "main", "main.c", 3);
 }
 
