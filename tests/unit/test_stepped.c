@@ -114,7 +114,7 @@ static void events_in_a_thread_that_notices_a_session_are_counted(void)
 	uint64_t hooks = 0;
 
 	begin(UNWEAVE_POLICY_DROP, 0);
-	for (uint64_t first = 0; first < 120; first += 3) {
+	for (uint64_t first = 0; first < 4000; first += 1 + first / 4) {
 		/* In between, such events are not wanted: those must not be missing afterwards. */
 		CHECK_EQ(unweave_set_keywords(UNWEAVE_KEYWORD_UNWIND), 0);
 		unweave_task_wake(4244, UNWEAVE_SOURCE_IO);
@@ -190,7 +190,7 @@ static void events_at_both_ends_of_a_thread_are_counted(void)
 
 	CHECK_EQ(pthread_key_create(&last_key, run_on_in_the_second_round), 0);
 	begin(UNWEAVE_POLICY_DROP, 0);
-	for (uint64_t first = 0; first < 5000; first += 1 + first / 4) {
+	for (uint64_t first = 0; first < 4000; first += 1 + first / 4) {
 		spared = first;
 		CHECK_EQ(pthread_create(&thread, NULL, live_stepped, &hooks), 0);
 		CHECK_EQ(pthread_join(thread, NULL), 0);
