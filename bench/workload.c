@@ -169,9 +169,11 @@ static struct {
 	uint64_t words[LEAST_WORDS];
 	uint32_t at;
 	uint32_t on;
-	uint64_t task, since, view[4];    /* for the floor: what runs, since when, what waits */
-	uint64_t slots[WORKLOAD_COLD][8]; /* and a line for each task */
-} least = {.on = 1};
+	/* For the floor: whether it may begin, what runs since when, what waits, a line a task. */
+	uint32_t gate;
+	uint64_t task, since, view[4];
+	uint64_t slots[WORKLOAD_COLD][8];
+} least = {.on = 1, .gate = 1};
 
 static inline bool least_is_on(void)
 {
@@ -204,70 +206,79 @@ static __attribute__((noinline)) void least_leave(void)
 }
 
 /*
- * What nobody can do without who also says what a thread runs, and for how long each task did: a
- * word, and a slot. Like the least, it is never interrupted, and nobody takes anything away. With
- * `link`, also which function waits, and in which chain: a view, and a frame.
+ * What nobody can do without who keeps the promises of detail `tasks`, made by hand for this loop:
+ * a handler that emits at any instruction finds the gate closed; what a thread runs, and which
+ * functions wait for that, can be read at any time; each task has a line with its runs and time;
+ * who reads a chain from outside is told when it may change. `full` also stores the frame that is
+ * new. As with the least, nobody takes anything away.
  */
-static inline void floor_resume(const struct unweave_link *link, uint64_t task)
+static inline bool floor_begin(void)
+{
+	if (least.gate != __atomic_load_n(&least.on, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&least.gate, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+static inline void floor_end(uint32_t at)
+{
+	__atomic_store_n(&least.at, at, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&least.gate, 1, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) void floor_resume(struct unweave_head *head,
+						   const struct unweave_link *link, uint64_t task)
 {
 	uint32_t at = least_room();
 	uint64_t now;
 
-	if (!least_is_on())
+	head_begin_turn(head);
+	if (!floor_begin())
 		return;
 	now = clock_ticks(BENCH_CLOCK);
 	least.words[at] = now << 8;
 	least.words[at + 1] = task;
-	if (link) {
-		least.view[0] = (uintptr_t)link->code;
-		least.view[1] = (uintptr_t)link->awaiter;
-		least.view[2] = (uint64_t)link->state;
-	}
+	least.view[0] = (uintptr_t)link->code;
+	least.view[1] = (uintptr_t)link->awaiter;
+	least.view[2] = (uint64_t)link->state;
 	least.since = now;
 	__atomic_store_n(&least.task, task, __ATOMIC_RELEASE);
-	__atomic_store_n(&least.at, at + 2, __ATOMIC_RELEASE);
+	floor_end(at + 2);
 }
 
-static inline void floor_leave(const struct unweave_link *link, uint32_t index)
+static inline void floor_leave(struct unweave_head *head, const struct unweave_link *frame,
+			       uint32_t index)
 {
 	uint64_t *slot = least.slots[index];
 	uint32_t at = least.at;
 
-	if (!least_is_on())
+	if (!floor_begin())
 		return;
 	least.words[at] = 1;
-	if (link) {
+	if (frame) {
 		least.words[at + 1] = 7;
-		least.words[at + 2] = (uintptr_t)link->code;
+		least.words[at + 2] = (uintptr_t)frame->code;
 	}
 	slot[0]++;
 	slot[1] += least.since;
 	slot[2] = least.since;
 	slot[3] = 2;
 	__atomic_store_n(&least.task, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&least.at, at + (link ? 3 : 1), __ATOMIC_RELEASE);
+	floor_end(at + (frame ? 3 : 1));
+	head_end_turn(head);
 }
 
-static __attribute__((noinline)) void floor_resume_task(uint64_t task)
+static __attribute__((noinline)) void floor_leave_tasks(struct unweave_head *head, uint32_t index)
 {
-	floor_resume(NULL, task);
+	floor_leave(head, NULL, index);
 }
 
-static __attribute__((noinline)) void floor_leave_task(uint32_t index)
+static __attribute__((noinline)) void
+floor_leave_full(struct unweave_head *head, const struct unweave_link *frame, uint32_t index)
 {
-	floor_leave(NULL, index);
-}
-
-static __attribute__((noinline)) void floor_resume_chain(const struct unweave_link *link,
-							 uint64_t task)
-{
-	floor_resume(link, task);
-}
-
-static __attribute__((noinline)) void floor_leave_chain(const struct unweave_link *link,
-							uint32_t index)
-{
-	floor_leave(link, index);
+	floor_leave(head, frame, index);
 }
 
 /* A task's function: works, and goes to wait with another leaf. What is around it differs. */
@@ -320,19 +331,25 @@ static inline void run_directly(struct job *job, enum unweave_model model)
 }
 
 /* As directly, but through an anchor. */
-static inline void run_on_floor(struct job *job, uint32_t index, enum unweave_model model)
+static inline void run_on_floor(struct job *job, uint32_t index, enum workload_hooks hooks,
+				enum unweave_model model)
 {
+	struct unweave_head *head = &job->box.head;
 	struct unweave_link **innermost = NULL;
 	struct unweave_link *link = &job->box.link;
 
 	if (model == UNWEAVE_MODEL_CHAIN) {
-		innermost = &job->chain.head.innermost;
+		head = &job->chain.head;
+		innermost = &head->innermost;
 		link = *innermost;
 		*innermost = link->awaiter;
 	}
-	floor_resume_chain(link, index);
+	floor_resume(head, link, index);
 	emit_anchors[0](link, innermost, NULL, direct_go);
-	floor_leave_chain(link, index);
+	if (hooks == HOOKS_FLOOR_FULL)
+		floor_leave_full(head, link, index);
+	else
+		floor_leave_tasks(head, index);
 }
 
 static inline void run_job(struct workload *workload, struct job *job, enum workload_hooks hooks,
@@ -340,8 +357,8 @@ static inline void run_job(struct workload *workload, struct job *job, enum work
 {
 	uint32_t index = (uint32_t)(job - workload->jobs);
 
-	if (hooks == HOOKS_FLOOR_FULL) {
-		run_on_floor(job, index, model);
+	if (hooks == HOOKS_FLOOR_TASKS || hooks == HOOKS_FLOOR_FULL) {
+		run_on_floor(job, index, hooks, model);
 		return;
 	}
 	if (hooks == HOOKS_REAL) {
@@ -355,15 +372,11 @@ static inline void run_job(struct workload *workload, struct job *job, enum work
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
 		least_resume(index);
-	else if (hooks == HOOKS_FLOOR_TASKS)
-		floor_resume_task(index);
 	run_directly(job, model);
 	if (hooks == HOOKS_CLOCKS)
 		bench_use(clock_ticks(BENCH_CLOCK));
 	else if (hooks == HOOKS_LEAST)
 		least_leave();
-	else if (hooks == HOOKS_FLOOR_TASKS)
-		floor_leave_task(index);
 }
 
 static inline void pretend_told(struct job *job, enum unweave_model model)
