@@ -31,6 +31,7 @@
 #define PASS_MOST 2000u          /* samples taken in one pass */
 #define BLOCKED_LOOKS 10u        /* at a thread that blocks the signal, before it is let be */
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
+#define TIMERS_HZ_MOST 100u      /* which every kernel's clock keeps up with */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
 
 struct sampler {
@@ -166,8 +167,13 @@ static void raise_file_limit(void)
 	}
 }
 
+/*
+ * A perf event starts and stops a clock each time that its thread wakes and sleeps. In a virtual
+ * machine that takes 2 us, which a thread may do for each request; a timer takes nothing.
+ */
 static void choose_driver(struct sampler *sampler)
 {
+	bool wanted = !sampler->options.no_perf && sampler->options.hz > TIMERS_HZ_MOST;
 	struct clocks_perf perf = {.error = EPERM};
 
 	sampler->told = false;
@@ -175,12 +181,12 @@ static void choose_driver(struct sampler *sampler)
 		sampler->driver = SAMPLER_WALL;
 		return;
 	}
-	if (!sampler->options.no_perf)
+	if (wanted)
 		perf = clocks_try_perf(sampler->threads.pid, sampler->period_ns);
 	sampler->user_only = perf.allowed && perf.user_only;
 	sampler->driver = perf.allowed ? SAMPLER_PERF : SAMPLER_TIMER;
 	/* One that has ended by now needs neither. */
-	if (!perf.allowed && !sampler->options.no_perf && perf.error != ESRCH)
+	if (!perf.allowed && wanted && perf.error != ESRCH)
 		add_note(sampler,
 			 "Perf events may not be used (%s): timers are, which tick no "
 			 "faster than the kernel's clock.",

@@ -62,7 +62,7 @@ sleeps_in_a_run()
 # What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
 takes_the_signal()
 {
-	record -F 999 "$@" -- work 20 handle work 100 sleep 1500 work 150 sleep 2000 work 10 \
+	record -F 999 "$@" -- work 300 handle work 100 sleep 1500 work 150 sleep 2000 work 10 \
 		undisturbed 100 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
 		says 'has taken SIGURG for itself'
@@ -90,6 +90,15 @@ has_small_stacks()
 	record -F 999 "$@" -- small 4 100 alternate 50 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
 		[ "$(count t.unw samples)" -gt 0 ]
+}
+
+# Perf events may be forbidden, which is said.
+chooses_its_clock()
+{
+	record -- work 200
+	[ "$status" -eq 0 ] && all_is_well && says '\(timers, 99 Hz\)' || return 1
+	record -F 499 -- work 200
+	[ "$status" -eq 0 ] && all_is_well && { says '\(perf events, 499 Hz\)' || says 'Perf events may not be used'; }
 }
 
 # The program goes on, and its timers end by themselves; $1: how samples are taken
@@ -211,6 +220,7 @@ try 'and with timers' blocks_the_signal --timers
 try 'by the wall clock it shows where a run sleeps' sleeps_in_a_run
 try 'that a program takes the signal is noticed' takes_the_signal
 try 'and with timers, which end' takes_the_signal --timers
+try 'the clock of samples is by their rate' chooses_its_clock
 try 'that a program has the signal is said' has_the_signal
 try 'a program that uses SIGPROF gets it' uses_sigprof
 try 'and with timers' uses_sigprof --timers
