@@ -53,7 +53,7 @@ void chains_add(struct chains *chains, struct chain_slot *slot, uint64_t task,
 			return;
 		slot = chains_find(chains, task);
 	}
-	*slot = (struct chain_slot){.task = task, .stack = stack};
+	*slot = (struct chain_slot){.task = task, .chain = (uintptr_t)stack};
 	chains->last = NULL;
 	chains->count++;
 }

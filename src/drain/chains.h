@@ -13,9 +13,21 @@
 #include "util/hash.h"
 
 struct chain_slot {
-	uint64_t task; /* 0: free */
-	const struct unweave_frame *stack;
+	uint64_t task;   /* 0: free */
+	uintptr_t chain; /* its innermost frame, or 0; | CHAIN_RUNS while the task runs */
 };
+
+#define CHAIN_RUNS ((uintptr_t)1)
+
+static inline const struct unweave_frame *chain_stack(const struct chain_slot *slot)
+{
+	return (const struct unweave_frame *)(slot->chain & ~CHAIN_RUNS);
+}
+
+static inline void chain_change(struct chain_slot *slot, const struct unweave_frame *stack)
+{
+	slot->chain = (uintptr_t)stack | (slot->chain & CHAIN_RUNS);
+}
 
 struct chains {
 	struct chain_slot *slots; /* a power of two of them, at most three quarters in use */

@@ -370,10 +370,11 @@ static int part_if_over(struct drain *drain, uint32_t index)
 	return part(drain, index);
 }
 
-/* Decodes what is at hand, of all streams in the order of time, up to `horizon`. */
-static int decode_in_order(struct drain *drain, uint64_t horizon)
+/* Decodes what is at hand, of all streams in the order of time, up to the horizon. */
+static int decode_in_order(struct drain *drain)
 {
 	struct merge *merge = &drain->merge;
+	uint64_t horizon = drain->shop.horizon;
 
 	merge_settle(merge);
 	while (merge->first && merge->first->ticks <= horizon) {
@@ -426,11 +427,12 @@ static int visit_all(struct drain *drain, bool gone, bool look_after, bool last)
 	used = atomic_load(&drain->attachment->control->lines_used);
 	if (used > ARENA_LINES)
 		used = ARENA_LINES;
+	drain->shop.horizon = gone || last ? UINT64_MAX : horizon;
 	merge_reset(&drain->merge, 0);
 	for (uint32_t i = 0; i < used && r >= 0; i++)
 		r = look(drain, i, gone, look_after);
 	if (r >= 0)
-		r = decode_in_order(drain, gone || last ? UINT64_MAX : horizon);
+		r = decode_in_order(drain);
 	if (r >= 0)
 		r = part_with_silent(drain, used);
 	if (r < 0)

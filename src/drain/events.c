@@ -8,6 +8,8 @@
 #include "arena/record.h"
 
 #define BATCH 64u /* records that are looked at together: by the last, memory has answered */
+#define HOLD_TICKS 16384u /* some microseconds; a run that begins too early waits no longer */
+#define HOLDS_MOST 64u    /* nor for more records than this */
 
 /* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
 struct record {
@@ -245,17 +247,17 @@ static inline const struct unweave_frame *replace_innermost(struct stream_shop *
 static const struct unweave_frame *change_chain(struct stream_shop *shop, struct chain_slot *slot,
 						uint64_t task, const struct record *record)
 {
+	const struct unweave_frame *old = chain_stack(slot), *chain;
 	struct frames frames = frames_of(record->stack);
-	const struct unweave_frame *chain;
 
-	if (is_replaced(shop, slot->stack, &frames) && record->kind != RECORD_APPEND)
-		chain = replace_innermost(shop, slot->stack, &frames);
+	if (is_replaced(shop, old, &frames) && record->kind != RECORD_APPEND)
+		chain = replace_innermost(shop, old, &frames);
 	else if (record->kind == RECORD_APPEND)
-		chain = append_frames(shop, slot->stack, &frames);
+		chain = append_frames(shop, old, &frames);
 	else
-		chain = push_frames(shop, keep_root(shop, slot->stack, frames.keep), &frames);
+		chain = push_frames(shop, keep_root(shop, old, frames.keep), &frames);
 	if (slot->task)
-		slot->stack = chain;
+		chain_change(slot, chain);
 	else
 		chains_add(&shop->chains, slot, task, chain);
 	return chain;
@@ -267,7 +269,16 @@ static inline const struct unweave_frame *follow_chain(struct stream_shop *shop,
 {
 	struct chain_slot *slot = chains_again(&shop->chains, task);
 
-	return record->stack ? change_chain(shop, slot, task, record) : slot->stack;
+	return record->stack ? change_chain(shop, slot, task, record) : chain_stack(slot);
+}
+
+static inline void note_run(struct stream_shop *shop, uint64_t task, bool runs)
+{
+	struct chain_slot *slot = chains_again(&shop->chains, task);
+
+	/* Nobody asks of a task without a chain. */
+	if (slot->task)
+		slot->chain = (slot->chain & ~CHAIN_RUNS) | (runs ? CHAIN_RUNS : 0);
 }
 
 /*
@@ -366,11 +377,13 @@ static void decode_end(struct stream *stream, struct stream_shop *shop, const st
 		event->value = record->kind - RECORD_COMPLETE;
 		break;
 	}
-	if (event->kind == UNWEAVE_EVENT_SUSPEND)
+	if (event->kind == UNWEAVE_EVENT_SUSPEND) {
 		event->stack =
 			chain_at(stream, shop, event->task, record, RECORD_RESET_SUSPEND_STACKS);
-	else
+		note_run(shop, event->task, false);
+	} else {
 		chains_remove(&shop->chains, event->task);
+	}
 	pop(stream, event->task);
 }
 
@@ -388,8 +401,8 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		break;
 	case RECORD_RESUME:
 		fill(event, UNWEAVE_EVENT_RESUME, task);
-		shop->chains.last = chains_find(&shop->chains, task);
 		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
+		note_run(shop, task, true);
 		push(stream, task);
 		break;
 	case RECORD_REPLAY:
@@ -502,6 +515,7 @@ static int decode_leave(struct stream *stream, struct stream_shop *shop,
 		stream->leaving = UNWEAVE_EVENT_SUSPEND;
 		stream->left_stack =
 			chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
+		note_run(shop, stream->left, false);
 	} else {
 		stream->leaving = UNWEAVE_EVENT_COMPLETE;
 		stream->left_status = (uint8_t)(record->kind - RECORD_END);
@@ -584,7 +598,9 @@ static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
 {
 	if (is_untimed(kind))
 		return 0;
-	return ticks < stream->words->copied ? ticks : stream->words->copied;
+	if (ticks > stream->words->copied)
+		ticks = stream->words->copied;
+	return ticks > stream->held ? ticks : stream->held;
 }
 
 uint64_t events_due(const struct stream *stream)
@@ -593,6 +609,22 @@ uint64_t events_due(const struct stream *stream)
 	uint64_t ticks = due(stream, head & 0x7f, head >> 8);
 
 	return ticks > stream->time ? ticks : stream->time;
+}
+
+/*
+ * Whether a run begins while the task's last one still goes on, as far as was decoded. A processor
+ * may read its clock before it has seen what its thread waited for, and the stamp is too early
+ * then, by as long as that took. Whoever is due next, at `limit`, goes first; but not for long,
+ * and not if nobody is due in this pass.
+ */
+static inline bool comes_early(struct stream *stream, struct stream_shop *shop,
+			       const struct record *record, uint64_t limit)
+{
+	if (record->kind != RECORD_RESUME)
+		return false;
+	shop->chains.last = chains_find(&shop->chains, record->fields[0]);
+	return shop->chains.last->chain & CHAIN_RUNS && limit < shop->horizon &&
+	       limit < record->ticks + HOLD_TICKS && stream->holds < HOLDS_MOST;
 }
 
 /* Decodes those that are due at `limit`, and moves on past them. */
@@ -604,6 +636,12 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, const s
 
 		if (due(stream, batch[i].kind, batch[i].ticks) > limit)
 			break;
+		if (comes_early(stream, shop, &batch[i], limit)) {
+			stream->held = limit + 1;
+			stream->holds++;
+			break;
+		}
+		stream->holds = 0;
 		stream->words->at += batch[i].words;
 		if (stream->gated && opens(shop, &batch[i]))
 			stream->gated = false;

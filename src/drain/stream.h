@@ -33,6 +33,7 @@ struct stream_shop {
 	struct stacks *stacks; /* every chain once */
 	struct chains chains;  /* the chain of each task */
 	uint64_t session;      /* revision that the session began with */
+	uint64_t horizon;      /* ticks: what is due by then is decoded in this pass */
 	uint64_t last_reset;   /* the word of the reset with the latest revision */
 	stream_sink sink;
 	stream_soon soon; /* or NULL */
@@ -67,6 +68,8 @@ struct stream {
 	uint8_t leaving; /* the kind of the event with which a run has ended, when the next record
 			    says; 0: there is none */
 	uint8_t left_status; /* of a COMPLETE */
+	uint8_t holds;       /* how often others went before the next record; see events.c */
+	uint64_t held;       /* ticks: it is not due before */
 	uint64_t left;       /* its task */
 	const struct unweave_frame *left_stack;
 	uint64_t number;   /* of the next record to take */

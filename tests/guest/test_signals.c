@@ -20,9 +20,10 @@
 static struct hand hand;
 
 static uint64_t by_thread;
-static volatile uint64_t by_handler;
-static volatile uint64_t handled;
-static volatile unsigned errno_wrong;
+/* Handlers may interrupt handlers that count. */
+static _Atomic uint64_t by_handler;
+static _Atomic uint64_t handled;
+static _Atomic unsigned errno_wrong;
 
 /* The timer's signals go to the thread that calls this. */
 static timer_t start_timer(int number, long ns)

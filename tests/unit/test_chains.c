@@ -4,8 +4,10 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "arena/record.h"
 #include "collect.h"
 #include "drain/chains.h"
+#include "emit/emit.h"
 
 #define CHAIN UNWEAVE_MODEL_CHAIN
 #define MACHINE UNWEAVE_MODEL_MACHINE
@@ -360,14 +362,14 @@ static void set_chain(struct chains *chains, uint64_t task, const struct unweave
 	struct chain_slot *slot = chains_find(chains, task);
 
 	if (slot->task)
-		slot->stack = stack;
+		chain_change(slot, stack);
 	else
 		chains_add(chains, slot, task, stack);
 }
 
 static const struct unweave_frame *get_chain(const struct chains *chains, uint64_t task)
 {
-	return chains_find(chains, task)->stack;
+	return chain_stack(chains_find(chains, task));
 }
 
 /* The table itself, against an array; tasks that collide, and come and go. */
@@ -479,6 +481,76 @@ static void a_task_that_changes_threads_keeps_its_chain(void)
 	CHECK_EQ(wrong, 0);
 }
 
+#define EARLY_ROUNDS 100u
+
+/* A task on two threads in turns; where the record lies with which the first let go of it. */
+static struct {
+	uint64_t task;
+	uint64_t *let_go; /* NULL: nobody knows */
+	_Atomic uint32_t turn;
+} early;
+
+/* Runs, and waits in a place of its own. */
+static void run_in(uint64_t place)
+{
+	struct unweave_stack stack = {&place, NULL, 1, 1};
+	uint64_t *at;
+
+	unweave_task_resume(early.task);
+	at = emit_at(&emit_self()->main);
+	unweave_task_suspend_stack(early.task, &stack);
+	/* A suspension, what it keeps, a frame; unless that was a new chunk. */
+	early.let_go = emit_at(&emit_self()->main) == at + 3 ? at : NULL;
+}
+
+/* Goes on with it, and has the other thread's last record stamped a little later than its own. */
+static void *run_too_early(void *data)
+{
+	for (uint32_t turn = 1; turn < 2 * EARLY_ROUNDS; turn += 2) {
+		uint64_t *let_go;
+
+		while (atomic_load(&early.turn) != turn)
+			sched_yield();
+		let_go = early.let_go;
+		run_in(turn);
+		if (let_go && early.let_go)
+			emit_store(let_go,
+				   record_first_word(*let_go & 0xff, (early.let_go[-2] >> 8) + 50));
+		atomic_store(&early.turn, turn + 1);
+	}
+	return data;
+}
+
+static void a_run_that_is_stamped_too_early_has_its_chain(void)
+{
+	uint64_t root = 0x400000;
+	struct unweave_stack stack = {&root, NULL, 1, 0};
+	uint32_t resumes = 0, wrong = 0;
+	pthread_t thread;
+
+	collect_begin(0);
+	early.task = unweave_task_new(NULL, CHAIN, 0, &stack);
+	atomic_store(&early.turn, 0);
+	CHECK_EQ(pthread_create(&thread, NULL, run_too_early, NULL), 0);
+	for (uint32_t turn = 0; turn < 2 * EARLY_ROUNDS; turn += 2) {
+		while (atomic_load(&early.turn) != turn)
+			sched_yield();
+		run_in(turn);
+		atomic_store(&early.turn, turn + 1);
+	}
+	pthread_join(thread, NULL);
+	unweave_stop();
+	for (size_t i = 0; i < collected.count; i++) {
+		const struct seen *seen = &collected.seen[i];
+
+		if (seen->event.kind != UNWEAVE_EVENT_RESUME || resumes++ == 0)
+			continue;
+		wrong += seen->frame_count != 2 || seen->frames[0].address != resumes - 2;
+	}
+	CHECK_EQ(resumes, 2 * EARLY_ROUNDS);
+	CHECK_EQ(wrong, 0);
+}
+
 /* In between it had other frames, which nobody was told of. */
 static void frames_are_not_kept_from_before_a_time_without_stacks(void)
 {
@@ -521,6 +593,7 @@ int main(void)
 	RUN(equal_chains_are_one);
 	if (!check_emulated())
 		RUN(a_task_that_changes_threads_keeps_its_chain);
+	RUN(a_run_that_is_stamped_too_early_has_its_chain);
 	collect_forget();
 	return check_done();
 }
