@@ -103,7 +103,10 @@ static pthread_t begin(enum unweave_policy policy, uint64_t bytes)
 {
 	pthread_t drainer;
 
-	by_thread = by_handler = handled = errno_wrong = 0;
+	by_thread = 0;
+	by_handler = 0;
+	handled = 0;
+	errno_wrong = 0;
 	hand_begin(&hand, policy, bytes);
 	atomic_store(&stop_draining, false);
 	pthread_create(&drainer, NULL, drain_steadily, NULL);
@@ -259,7 +262,8 @@ static void at_detail_samples_a_handler_leaves_the_nest_as_it_was(void)
 	unsigned wrong = 0;
 	timer_t timer;
 
-	by_handler = handled = 0;
+	by_handler = 0;
+	handled = 0;
 	hand_begin(&hand, UNWEAVE_POLICY_DROP, 0);
 	drain_set_keywords(hand.drain, 0);
 	handle(SIGUSR1, emit_in_handler);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "arena/record.h"
 #include "collect.h"
@@ -437,13 +438,23 @@ static void hop(uint32_t step)
 		unweave_task_leave(hopping.task, step % 2 ? &one : &two);
 }
 
+/*
+ * With a system call, as there is between threads that sleep and wake. Without any, a processor
+ * may have read its clock before it saw that it is its turn, and before all of a short run.
+ */
+static void await(const _Atomic uint32_t *turn, uint32_t wanted)
+{
+	while (atomic_load(turn) != wanted)
+		sched_yield();
+	getppid();
+}
+
 static void *hop_in_turn(void *data)
 {
 	uint32_t number = (uint32_t)(uintptr_t)data;
 
 	for (uint32_t step = number; step < HOPS; step += HOPPERS) {
-		while (atomic_load(&hopping.step) != step)
-			sched_yield();
+		await(&hopping.step, step);
 		hop(step);
 		atomic_store(&hopping.step, step + 1);
 	}
@@ -509,13 +520,12 @@ static void *run_too_early(void *data)
 	for (uint32_t turn = 1; turn < 2 * EARLY_ROUNDS; turn += 2) {
 		uint64_t *let_go;
 
-		while (atomic_load(&early.turn) != turn)
-			sched_yield();
+		await(&early.turn, turn);
 		let_go = early.let_go;
 		run_in(turn);
 		if (let_go && early.let_go)
 			emit_store(let_go,
-				   record_first_word(*let_go & 0xff, (early.let_go[-2] >> 8) + 50));
+				   record_first_word(*let_go & 0xff, (early.let_go[-2] >> 8) + 1));
 		atomic_store(&early.turn, turn + 1);
 	}
 	return data;
@@ -533,8 +543,7 @@ static void a_run_that_is_stamped_too_early_has_its_chain(void)
 	atomic_store(&early.turn, 0);
 	CHECK_EQ(pthread_create(&thread, NULL, run_too_early, NULL), 0);
 	for (uint32_t turn = 0; turn < 2 * EARLY_ROUNDS; turn += 2) {
-		while (atomic_load(&early.turn) != turn)
-			sched_yield();
+		await(&early.turn, turn);
 		run_in(turn);
 		atomic_store(&early.turn, turn + 1);
 	}
