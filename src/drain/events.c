@@ -9,7 +9,7 @@
 
 #define BATCH 64u        /* records that are looked at together: by the last, memory has answered */
 #define HOLD_TICKS 1024u /* some microseconds; a run that begins too early waits no longer */
-#define HOLDS_MOST 64u   /* nor for more records than this */
+#define HOLDS_MOST 8u    /* nor for more records than this */
 
 /* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
 struct record {
