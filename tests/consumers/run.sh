@@ -152,10 +152,11 @@ firefox_opens()
 	# Its server as a child of ours: the command that would start it waits half a second only.
 	node "$package/package/dist/profiler-cli.js" --daemon "$work/known.firefox" --session known &
 	daemon=$!
-	for _ in {1..60}; do
-		if "${profiler[@]}" profile info --session known; then break; fi
+	# Nobody may ask before it has loaded: who finds no server removes the files of one that starts.
+	for _ in {1..600}; do
+		if grep -qs 'Profile loaded successfully' "$work/sessions/known.log"; then break; fi
 		kill -0 "$daemon" || break
-		sleep 0.5
+		sleep 0.1
 	done
 	said=$(firefox_functions t-1 && firefox_functions t-3)
 	kill "$daemon"
