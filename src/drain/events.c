@@ -5,91 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena/record.h"
+#include "drain/follow.h"
 
 #define BATCH 64u        /* records that are looked at together: by the last, memory has answered */
 #define HOLD_TICKS 1024u /* some microseconds; a run that begins too early waits no longer */
 #define HOLDS_MOST 8u    /* nor for more records than this */
-
-/* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
-struct record {
-	uint64_t ticks;
-	const uint64_t *fields; /* after the first word */
-	const uint64_t *stack;  /* its first word; or NULL */
-	uint32_t kind;
-	uint32_t words; /* all of it */
-};
-
-/* The stack of a record, taken apart. */
-struct frames {
-	uint32_t count, root, keep;
-	uint64_t omitted; /* if `root` */
-	const uint64_t *addresses;
-	const uint32_t *states; /* or NULL */
-};
-
-static struct frames frames_of(const uint64_t *stack)
-{
-	uint64_t head = *stack++;
-	struct frames frames = {.count = head & 0xffff,
-				.root = head >> 16 & 0xffff,
-				.keep = head >> 32 & 0x7fffffff};
-
-	if (frames.root)
-		frames.omitted = *stack++;
-	frames.addresses = stack;
-	if (head >> 63)
-		frames.states = (const uint32_t *)(stack + frames.count);
-	return frames;
-}
-
-/* The words that a stack takes; more than `most` if they do not make sense. */
-static uint32_t stack_words(const uint64_t *stack, uint32_t most)
-{
-	uint32_t count, root;
-
-	if (!most)
-		return 1;
-	count = *stack & 0xffff;
-	root = *stack >> 16 & 0xffff;
-	if (root > count)
-		return most + 1;
-	return 1 + (root > 0) + count + (*stack >> 63 ? (count + 1) / 2 : 0);
-}
-
-/* False if the words do not begin with a whole record. */
-static inline bool parse(struct record *record, const uint64_t *words, uint32_t count)
-{
-	uint32_t kind = words[0] & 0x7f;
-	uint32_t length = record_fixed_words(kind);
-
-	if (!length || length > count)
-		return false;
-	record->kind = kind;
-	record->ticks = words[0] >> 8;
-	record->fields = words + 1;
-	record->stack = NULL;
-	if (kind == RECORD_NAME) {
-		if (words[2] > RECORD_NAME_MAX)
-			return false;
-		length += (uint32_t)(words[2] + 7) / 8;
-		if (length > count)
-			return false;
-	}
-	if (words[0] & RECORD_WITH_STACK) {
-		record->stack = words + length;
-		length += stack_words(record->stack, count - length);
-	}
-	record->words = length;
-	return length <= count;
-}
 
 uint64_t events_count(const uint64_t *words, uint32_t count)
 {
 	struct record record;
 	uint64_t records = 0;
 
-	for (uint32_t at = 0; at < count && parse(&record, words + at, count - at); records++)
+	for (uint32_t at = 0; at < count && parse_record(&record, words + at, count - at);
+	     records++)
 		at += record.words;
 	return records;
 }
@@ -145,131 +73,13 @@ static void pop(struct stream *stream, uint64_t task)
 		stream->depth--;
 }
 
-/* Says in the chain that `frames` frames are left out on top of `base`. */
-static const struct unweave_frame *push_omission(struct stream_shop *shop,
-						 const struct unweave_frame *base, uint64_t frames)
-{
-	shop->omitting = true;
-	return stacks_push(shop->stacks, base, frames, 0, UNWEAVE_FRAME_OMITTED);
-}
-
-/* Frames that the program has in its chain, those included that are left out. */
-static uint64_t frames_in(const struct stream_shop *shop, const struct unweave_frame *chain)
-{
-	uint64_t frames = chain ? chain->depth : 0;
-
-	for (; chain && shop->omitting; chain = chain->awaiter)
-		if (chain->kind == UNWEAVE_FRAME_OMITTED && chain->address)
-			frames += chain->address - 1;
-	return frames;
-}
-
-/* All but the innermost frame. Of a chain that is not known, who knows how much is missing. */
-static const struct unweave_frame *keep_rest(struct stream_shop *shop,
-					     const struct unweave_frame *chain)
-{
-	if (!chain)
-		return push_omission(shop, NULL, 0);
-	return chain->kind == UNWEAVE_FRAME_CODE ? chain->awaiter : chain;
-}
-
-/* The `keep` outermost frames of a chain; what is not known of them is said to be left out. */
-static const struct unweave_frame *keep_root(struct stream_shop *shop,
-					     const struct unweave_frame *chain, uint32_t keep)
-{
-	uint64_t frames = frames_in(shop, chain);
-
-	if (keep == RECORD_KEEP_REST)
-		return keep_rest(shop, chain);
-	/* A hostile program's frames may add up to anything. */
-	while (chain && frames > keep) {
-		frames -= chain->kind == UNWEAVE_FRAME_OMITTED ? chain->address : 1;
-		chain = chain->awaiter;
-	}
-	return frames < keep ? push_omission(shop, chain, keep - frames) : chain;
-}
-
-/* Puts frames on top of `base`. NULL if there is no room for new chains. */
-static const struct unweave_frame *
-push_frames(struct stream_shop *shop, const struct unweave_frame *base, const struct frames *frames)
-{
-	const struct unweave_frame *chain = base;
-
-	for (uint32_t i = frames->count; i-- > 0;) {
-		int32_t state = frames->states ? (int32_t)frames->states[i] : 0;
-
-		/* Outermost first: the root side, then the word that something is missing. */
-		if (frames->root && i == frames->count - frames->root - 1)
-			chain = push_omission(shop, chain, frames->omitted);
-		chain = stacks_push(shop->stacks, chain, frames->addresses[i], state,
-				    UNWEAVE_FRAME_CODE);
-		if (!chain || chain->depth >= SCRATCH_FRAMES)
-			return NULL;
-	}
-	return chain;
-}
-
-/* The chain that grew at its root: the new frames, and all the old ones on top of them. */
-static const struct unweave_frame *append_frames(struct stream_shop *shop,
-						 const struct unweave_frame *old,
-						 const struct frames *frames)
-{
-	const struct unweave_frame *chain = push_frames(shop, NULL, frames);
-	uint32_t count = 0;
-
-	if (!frames->count)
-		return old;
-	for (; old && count < SCRATCH_FRAMES; old = old->awaiter)
-		shop->scratch[count++] = old;
-	while (count-- > 0 && chain)
-		chain = stacks_push(shop->stacks, chain, shop->scratch[count]->address,
-				    shop->scratch[count]->state, shop->scratch[count]->kind);
-	return chain;
-}
-
-/* The usual change: one function waits where another one did, on the same rest. */
-static inline bool is_replaced(const struct stream_shop *shop, const struct unweave_frame *chain,
-			       const struct frames *frames)
-{
-	return chain && frames->count == 1 && !frames->root && !shop->omitting &&
-	       (chain->depth == frames->keep + 1 || frames->keep == RECORD_KEEP_REST);
-}
-
-static inline const struct unweave_frame *replace_innermost(struct stream_shop *shop,
-							    const struct unweave_frame *chain,
-							    const struct frames *frames)
-{
-	return stacks_push(shop->stacks, chain->awaiter, frames->addresses[0],
-			   frames->states ? (int32_t)frames->states[0] : 0, UNWEAVE_FRAME_CODE);
-}
-
-/* Remembers the chain that the task has after a record with a stack. */
-static const struct unweave_frame *change_chain(struct stream_shop *shop, struct chain_slot *slot,
-						uint64_t task, const struct record *record)
-{
-	const struct unweave_frame *old = chain_stack(slot), *chain;
-	struct frames frames = frames_of(record->stack);
-
-	if (is_replaced(shop, old, &frames) && record->kind != RECORD_APPEND)
-		chain = replace_innermost(shop, old, &frames);
-	else if (record->kind == RECORD_APPEND)
-		chain = append_frames(shop, old, &frames);
-	else
-		chain = push_frames(shop, keep_root(shop, old, frames.keep), &frames);
-	if (slot->task)
-		chain_change(slot, chain);
-	else
-		chains_add(&shop->chains, slot, task, chain);
-	return chain;
-}
-
 /* The chain that the task has after this record. */
 static inline const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
 						       const struct record *record)
 {
 	struct chain_slot *slot = chains_again(&shop->chains, task);
 
-	return record->stack ? change_chain(shop, slot, task, record) : chain_stack(slot);
+	return record->stack ? follow_change(shop, slot, task, record) : chain_stack(slot);
 }
 
 static inline void note_run(struct stream_shop *shop, uint64_t task, bool runs)
@@ -292,17 +102,6 @@ static const struct unweave_frame *chain_at(struct stream *stream, struct stream
 	const struct unweave_frame *chain = follow_chain(shop, task, record);
 
 	return stream->told & told << (task & 1) ? chain : NULL;
-}
-
-/* The record's stack by itself: of a task that has no chain any more, or of another one. */
-static const struct unweave_frame *lone_chain(struct stream_shop *shop, const struct record *record)
-{
-	struct frames frames;
-
-	if (!record->stack)
-		return NULL;
-	frames = frames_of(record->stack);
-	return push_frames(shop, NULL, &frames);
 }
 
 /* The ends of runs without a time of their own. */
@@ -419,12 +218,12 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		fill(event, UNWEAVE_EVENT_APPEND, task);
 		event->other = record->fields[1];
 		event->flags |= UNWEAVE_EVENT_LATE;
-		event->stack = lone_chain(shop, record);
+		event->stack = follow_alone(shop, record);
 		break;
 	case RECORD_AWAIT:
 		fill(event, UNWEAVE_EVENT_AWAIT, task);
 		event->other = record->fields[1];
-		event->stack = lone_chain(shop, record);
+		event->stack = follow_alone(shop, record);
 		break;
 	case RECORD_WAKE:
 	case RECORD_WAKE_FROM:
@@ -577,7 +376,8 @@ static uint32_t parse_batch(struct record *batch, const struct stream *stream,
 {
 	uint32_t at = 0, records = 0;
 
-	while (at < count && records < BATCH && parse(&batch[records], words + at, count - at)) {
+	while (at < count && records < BATCH &&
+	       parse_record(&batch[records], words + at, count - at)) {
 		const struct record *record = &batch[records++];
 
 		at += record->words;

@@ -7,8 +7,6 @@
 
 #include "drain/stream.h"
 
-#define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
-
 /*
  * Decodes the records at hand that are due at `limit`. Damage ends it: what
  * follows it in the words at hand counts as missing later. Returns what the sink

@@ -18,6 +18,7 @@
 #include "util/merge.h"
 
 #define STREAM_NEST_MAX 4096u
+#define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
 
 struct stream;
 
