@@ -48,9 +48,14 @@ static char status[256] = "no hook has been called yet";
 /* Both sides look after they stored (sequentially consistent): one of them moves the count. */
 static void move_early_orphans(void)
 {
-	if (atomic_load(&stage) == BORN)
-		atomic_fetch_add(&emit_process.control->orphans,
-				 atomic_exchange(&early_orphans, 0));
+	uint64_t orphans;
+
+	if (atomic_load(&stage) != BORN)
+		return;
+	orphans = atomic_exchange(&early_orphans, 0);
+	/* Nobody misses them unless it is to record from the first hook on. */
+	if ((unweave_priv_gate() & UNWEAVE_PRIV_MODE_MASK) != ARENA_MODE_OFF)
+		atomic_fetch_add(&emit_process.control->orphans, orphans);
 }
 
 void emit_orphan(void)
