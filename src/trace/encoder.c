@@ -550,7 +550,13 @@ int encoder_flush(struct encoder *encoder)
 
 size_t encoder_bytes(const struct encoder *encoder)
 {
-	return encoder->open ? (size_t)(encoder->room.at - encoder->payload) : 0;
+	const struct told *told = &encoder->told;
+
+	if (!encoder->open)
+		return 0;
+	return (size_t)(encoder->room.at - encoder->payload) +
+	       told->tasks.count * sizeof(struct mention) +
+	       told->stacks.count * sizeof(struct map_slot);
 }
 
 uint64_t encoder_lost(const struct encoder *encoder)

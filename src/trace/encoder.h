@@ -48,7 +48,7 @@ void encoder_prefetch(const struct encoder *encoder, uint64_t task);
 /* Sends what is there to the sink, if there is anything: events, or losses not said yet. */
 int encoder_flush(struct encoder *encoder);
 
-/* Bytes of the block under construction, which its memory grows with. */
+/* Memory in use for the block under construction: its bytes, and what its reader knows of it. */
 size_t encoder_bytes(const struct encoder *encoder);
 
 /* Events that did not get into a block or that the sink refused, in all. */
