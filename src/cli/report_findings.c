@@ -9,6 +9,7 @@
 
 #include "cli/report_warnings.h"
 #include "cli/say.h"
+#include "unweave.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LONG_RUN (50 * NS_PER_MS) /* users notice */
@@ -373,13 +374,29 @@ static void find_samples(struct findings *findings, const struct report *report)
 		add(findings, "sampler", "%.*s", (int)sampler->note.length, sampler->note.bytes);
 }
 
+/* Why nothing is known of any run. */
+static void find_no_runs(struct findings *findings, const struct report *report)
+{
+	const struct model_totals *totals = report->survey->totals;
+	const struct reader_summary *summary = reader_summary(report->reader);
+
+	if (summary->session_known && summary->session.detail == UNWEAVE_DETAIL_SAMPLES)
+		add(findings, "no_events",
+		    "No runs or waits in this trace: it was recorded at detail 'samples'.");
+	else if (totals->samples && (totals->lost || summary->faults))
+		add(findings, "no_events",
+		    "No runs in this trace: none began or ended, or what told of them is lost.");
+	else if (totals->samples)
+		add(findings, "no_events", "No task began or ended a run %s.",
+		    report->windowed ? "in this part of the trace" : "while this was recorded");
+}
+
 static void find_detail(struct findings *findings, const struct report *report)
 {
 	const struct survey *survey = report->survey;
 
-	if (!survey->totals->runs && survey->totals->samples)
-		add(findings, "no_events",
-		    "No runs or waits in this trace: it was recorded at detail 'samples'.");
+	if (!survey->totals->runs)
+		find_no_runs(findings, report);
 	else if (survey->wait_count == 1 && !survey->waits[0].node)
 		add(findings, "no_stacks",
 		    "No stacks of tasks in this trace: where they wait is not known. Detail "

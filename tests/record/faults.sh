@@ -23,6 +23,26 @@ hangs()
 		"$unweave" report t.unw | grep -q '^  CPU  *hardly any: not one sample$'
 }
 
+# Nothing of it is told, neither then nor at the end: there is only what samples show.
+hung_before()
+{
+	local pid
+	"$subject" middle sleep 1500 &
+	pid=$!
+	wait_for_arena $pid && sleep 0.1 && "$unweave" record --wall --duration 0.3 -o t.unw -p $pid 2>words
+	cat words
+	wait $pid
+	all_is_well && "$unweave" report t.unw >shown && cat shown &&
+		grep -q 'No task began or ended a run while this was recorded\.' shown
+}
+
+has_only_samples()
+{
+	record --detail samples -- work 100
+	[ "$status" -eq 0 ] && all_is_well &&
+		"$unweave" report t.unw | grep -q "No runs or waits in this trace: it was recorded at detail 'samples'\."
+}
+
 becomes_another()
 {
 	record -- work 50 middle exec "$subject" work 50 say hello exit 6
@@ -213,6 +233,8 @@ try 'a program that dies by SIGSEGV is in its trace' dies 139 segv
 try 'a program that dies by SIGKILL is, too' dies 137 kill
 try 'a program that leaves in the middle of a run passes its status on' dies 5 exit 5
 try 'a run that hangs lasts until the recording ends' hangs
+try 'a program that hung before says that no run began or ended' hung_before
+try 'a trace of detail samples says that it is one' has_only_samples
 try 'a program that becomes another one has a trace for each' becomes_another
 try 'a program that becomes one without libunweave has one' becomes_a_stranger
 try 'threads that block the signal are counted' blocks_the_signal
