@@ -4,7 +4,8 @@
 #include "cli/adapters.h"
 #include "cli/say.h"
 
-static void print_one(const struct reader_adapter *adapter, FILE *to)
+/* `whole`: all that was recorded is there, and so whether it took hold. */
+static void print_one(const struct reader_adapter *adapter, bool whole, FILE *to)
 {
 	if (!adapter->version && adapter->fate == META_FATE_IMPOSSIBLE)
 		fprintf(to, "none for ");
@@ -13,7 +14,7 @@ static void print_one(const struct reader_adapter *adapter, FILE *to)
 		fputs(adapter->version[0] ? " " : "", to);
 		say_text(to, adapter->version);
 	} else if (adapter->fate == META_FATE_LOADED) {
-		fprintf(to, " " ADAPTER_UNUSED);
+		fprintf(to, " %s", whole ? ADAPTER_UNUSED : "was loaded");
 	} else if (adapter->fate == META_FATE_FORBIDDEN) {
 		fprintf(to, " was not wished for");
 	}
@@ -26,10 +27,11 @@ static void print_one(const struct reader_adapter *adapter, FILE *to)
 void adapted_print(const struct reader *reader, FILE *to)
 {
 	const struct reader_adapter *adapter;
+	bool whole = !reader_faults(reader_summary(reader));
 
 	for (uint32_t i = 0; (adapter = reader_adapter_at(reader, i)); i++) {
 		fputs(i ? "; " : "", to);
-		print_one(adapter, to);
+		print_one(adapter, whole, to);
 	}
 	fputc('\n', to);
 }

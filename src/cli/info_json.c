@@ -109,7 +109,7 @@ void info_json(const struct info *info, const char *path, const struct reader *r
 	json_number(&json, "bytes", summary->file_bytes);
 	json_number(&json, "blocks", summary->blocks);
 	json_bool(&json, "closed", summary->closed);
-	json_number(&json, "faults", summary->faults);
+	json_number(&json, "faults", reader_faults(summary));
 	json_number(&json, "first_ns", summary->first);
 	json_number(&json, "duration_ns", info_duration(summary));
 	json_number(&json, "first_realtime_ns", summary->realtime);

@@ -28,7 +28,7 @@ static void show_when(const struct reader_summary *summary)
 	if (summary->realtime && localtime_r(&seconds, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
 		printf("%s, ", text);
-	if (summary->event_blocks)
+	if (summary->event_blocks || summary->sample_blocks)
 		printf("for %s\n", say_duration(info_duration(summary)).text);
 	else
 		printf("nothing\n");
@@ -220,8 +220,8 @@ void info_text(const struct info *info, const char *path, const struct reader *r
 	show_samples(reader, info);
 	show_lost(info);
 	field("faults");
-	if (summary->faults)
-		printf("%s: 'unweave verify' lists them\n", say_count(summary->faults).text);
+	if (reader_faults(summary))
+		printf("%s: 'unweave verify' lists them\n", say_count(reader_faults(summary)).text);
 	else
 		printf("none\n");
 }

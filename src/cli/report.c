@@ -18,6 +18,11 @@ uint64_t report_since(const struct report *report, uint64_t time)
 	return time > first ? time - first : 0;
 }
 
+bool report_has_gaps(const struct report *report)
+{
+	return reader_faults(reader_summary(report->reader)) != 0;
+}
+
 struct report_where report_where(const struct report *report, uint32_t stack)
 {
 	struct profile *profile = report->survey->profile;

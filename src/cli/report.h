@@ -34,6 +34,9 @@ struct report {
 /* A time since the beginning of the trace, whatever part of it was asked for. */
 uint64_t report_since(const struct report *report, uint64_t time);
 
+/* The file has faults, or no end: then nothing follows from what is not there. */
+bool report_has_gaps(const struct report *report);
+
 /* Where a stack of the model's tree is: its innermost function. */
 struct report_where {
 	const char *function; /* NULL: unknown */

@@ -59,6 +59,7 @@ static void find_losses(struct findings *findings, const struct report *report)
 {
 	const struct survey *survey = report->survey;
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
+	const struct reader_summary *summary = reader_summary(report->reader);
 
 	if (survey->totals->lost)
 		add(findings, "lost_events",
@@ -68,10 +69,15 @@ static void find_losses(struct findings *findings, const struct report *report)
 	if (sampler && sampler->lost)
 		add(findings, "lost_samples", "%s samples were lost: they found no room.",
 		    say_count(sampler->lost).text);
-	if (reader_summary(report->reader)->faults)
+	if (summary->faults)
 		add(findings, "faults",
 		    "The file is damaged; what is readable is reported. 'unweave verify' lists "
 		    "the faults.");
+	if (!summary->closed)
+		add(findings, "not_closed",
+		    "The file has no end: it is cut off, or its recorder ended early or still "
+		    "runs. What came after is missing, and what went on then may be shown too "
+		    "short or too long.");
 }
 
 /* Few of the samples that a run as long as this one should have. */
@@ -80,9 +86,9 @@ static bool was_off_cpu(const struct report *report, const struct model_run *run
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 	uint64_t length = run->end - run->start;
 
-	/* Without the kernel's part, and of other tools, nobody knows. */
+	/* Without the kernel's part, of other tools, or if some may be missing, nobody knows. */
 	if (!sampler || (sampler->driver != SAMPLER_PERF && sampler->driver != SAMPLER_TIMER) ||
-	    sampler->user_only)
+	    sampler->user_only || report_has_gaps(report))
 		return false;
 	return length / NS_PER_MS * sampler->hz >= 4 * 1000 && run->cpu < length / 4;
 }
@@ -356,7 +362,11 @@ static void find_samples(struct findings *findings, const struct report *report)
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 	uint64_t exact = totals->outcomes[SPLICE_EXACT];
 
-	if (!totals->samples && sampler && !sampler->note.length)
+	if (!totals->samples && report_has_gaps(report))
+		add(findings, "no_samples",
+		    "No CPU samples in what is readable of this trace: where CPU time went is not "
+		    "known.");
+	else if (!totals->samples && sampler && !sampler->note.length)
 		add(findings, "no_samples",
 		    "Nothing was on a CPU when samples were due, %" PRIu64 " a second of each "
 		    "thread: the program waited, or stood still.",
@@ -383,7 +393,7 @@ static void find_no_runs(struct findings *findings, const struct report *report)
 	if (summary->session_known && summary->session.detail == UNWEAVE_DETAIL_SAMPLES)
 		add(findings, "no_events",
 		    "No runs or waits in this trace: it was recorded at detail 'samples'.");
-	else if (totals->samples && (totals->lost || summary->faults))
+	else if (totals->samples && (totals->lost || report_has_gaps(report)))
 		add(findings, "no_events",
 		    "No runs in this trace: none began or ended, or what told of them is lost.");
 	else if (totals->samples)

@@ -97,7 +97,8 @@ int report_json_summary(const struct report *report, struct json *json)
 	json_number(json, "realtime_ns", summary->realtime);
 	json_number(json, "first_ns", totals->first);
 	json_number(json, "duration_ns", totals->last - totals->first);
-	json_number(json, "faults", summary->faults);
+	json_number(json, "faults", reader_faults(summary));
+	json_bool(json, "closed", summary->closed);
 	adapted_json(report->reader, json);
 	put_totals(report, json);
 	put_samples(report, json);

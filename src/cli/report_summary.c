@@ -51,7 +51,10 @@ static void print_program(const struct report *report, FILE *to)
 	if (summary->realtime && localtime_r(&seconds, &tm) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm))
 		fprintf(to, "%s, ", when);
-	fprintf(to, "for %s", say_span(span_of(report)).text);
+	if (summary->event_blocks || summary->sample_blocks)
+		fprintf(to, "for %s", say_span(span_of(report)).text);
+	else
+		fprintf(to, "nothing");
 	fprintf(to, "%s\n", report->windowed ? ": the part that was asked for" : "");
 	if (reader_adapter_at(report->reader, 0)) {
 		field(to, "adapters");
@@ -122,6 +125,10 @@ static void print_cpu(const struct report *report, FILE *to)
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 
 	field(to, "CPU");
+	if (!totals->samples && report_has_gaps(report)) {
+		fprintf(to, "unknown: no CPU samples in what is readable\n");
+		return;
+	}
 	if (!totals->samples) {
 		fprintf(to, sampler && !sampler->note.length
 				    ? "hardly any: not one sample\n"
@@ -150,18 +157,18 @@ static void print_lost(const struct report *report, FILE *to)
 {
 	const struct model_totals *totals = report->survey->totals;
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
-	const struct reader_summary *summary = reader_summary(report->reader);
+	uint64_t faults = reader_faults(reader_summary(report->reader));
 
 	field(to, "lost");
 	if (!totals->lost && !(sampler && sampler->lost))
-		fprintf(to, "nothing");
+		fprintf(to, faults ? "nothing that is known" : "nothing");
 	else
 		fprintf(to, "%s events", say_count(totals->lost).text);
 	if (sampler && sampler->lost)
 		fprintf(to, ", %s samples", say_count(sampler->lost).text);
-	if (summary->faults)
-		fprintf(to, "; the file has %s fault%s", say_count(summary->faults).text,
-			summary->faults == 1 ? "" : "s");
+	if (faults)
+		fprintf(to, "; the file has %s fault%s", say_count(faults).text,
+			faults == 1 ? "" : "s");
 	fprintf(to, "\n");
 }
 

@@ -237,7 +237,8 @@ static void summarise(struct reader *reader)
 	/* A program that hangs says nothing, but is still there. */
 	if (reader->any && reader->catalog.waits.time > summary->last)
 		summary->last = reader->catalog.waits.time;
-	summary->realtime = timeline_realtime(&reader->timeline, summary->first);
+	if (reader->any)
+		summary->realtime = timeline_realtime(&reader->timeline, summary->first);
 	if (!summary->realtime)
 		summary->realtime = summary->session.realtime;
 }

@@ -84,13 +84,19 @@ struct reader_summary {
 	uint64_t event_raw;    /* their payload before compression */
 	uint64_t first, last;  /* ns, of the events and samples; 0 if there are none. `last` is the
 				* end of the recording, if the trace says when that was */
-	uint64_t realtime;     /* CLOCK_REALTIME ns of `first` */
+	uint64_t realtime; /* CLOCK_REALTIME ns of `first`, or when the session began; 0: unknown */
 	uint64_t faults;
 	uint64_t sample_blocks;
 	bool closed;                 /* an END block is there: the recorder ended in good order */
 	struct meta_session session; /* strings are owned by the reader */
 	bool session_known;
 };
+
+/* All that is wrong with the file: that nobody closed it is a fault, too. */
+static inline uint64_t reader_faults(const struct reader_summary *summary)
+{
+	return summary->faults + !summary->closed;
+}
 
 /*
  * Opens `path`. `on_fault` may be NULL. Returns -EBADMSG for a file that is not

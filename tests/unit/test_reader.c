@@ -499,6 +499,26 @@ static void a_header_alone_is_an_empty_trace_that_was_not_closed(void)
 	reader_free(reader);
 }
 
+/* Its clocks count from when the machine was started, its session from 1970. */
+static void without_events_the_date_is_that_of_the_session(void)
+{
+	struct meta_clock clock = {
+		.ticks = 50, .raw = 50, .realtime = UINT64_C(1600000000000000000)};
+	struct reader *reader;
+	struct maker maker;
+
+	maker_init(&maker, maker_path(), false);
+	maker_session(&maker, 1000000000);
+	meta_clock_encode(&maker.buffer, &clock);
+	maker_block(&maker, BLOCK_CLOCK, 50);
+	maker_fini(&maker);
+	reader = open_trace();
+	CHECK_EQ(reader_summary(reader)->realtime, 1700000000000000000);
+	CHECK_EQ(reader_summary(reader)->faults, 0);
+	CHECK_EQ(reader_faults(reader_summary(reader)), 1);
+	reader_free(reader);
+}
+
 static void a_file_that_gets_shorter_while_it_is_read_is_a_fault(void)
 {
 	struct unweave_event event;
@@ -529,6 +549,7 @@ int main(void)
 	RUN(a_block_whose_header_lies_is_told);
 	RUN(says_what_is_wrong_with_a_file_that_is_no_trace);
 	RUN(a_header_alone_is_an_empty_trace_that_was_not_closed);
+	RUN(without_events_the_date_is_that_of_the_session);
 	RUN(a_file_that_gets_shorter_while_it_is_read_is_a_fault);
 	unlink(maker_path());
 	return check_done();
