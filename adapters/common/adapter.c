@@ -75,8 +75,17 @@ void adapter_locate(struct adapter *adapter)
 	__atomic_store_n(&adapter->bytes, search.end - search.start, __ATOMIC_RELEASE);
 }
 
+void adapter_only_calls(const void *address)
+{
+	struct search search = {.address = (uintptr_t)address};
+
+	if (dl_iterate_phdr(look_at_object, &search))
+		unweave_priv_only_calls((const void *)search.start, (const void *)search.end);
+}
+
 void adapter_took_hold(const struct adapter *adapter, const char *version)
 {
+	adapter_only_calls((const void *)(uintptr_t)adapter_took_hold);
 	unweave_adapter(adapter->name, version);
 }
 

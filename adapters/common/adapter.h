@@ -81,6 +81,12 @@ static inline bool adapter_is_inside(struct adapter *adapter, const void *addres
  */
 unsigned adapter_forks(void);
 
+/*
+ * The object that has this address calls callbacks, and arms none: it is no place that arms. So is
+ * the adapter itself, once it took hold.
+ */
+void adapter_only_calls(const void *address);
+
 /* Tells the trace, once, that the adapter took hold, of which version of the library. */
 void adapter_took_hold(const struct adapter *adapter, const char *version);
 

@@ -73,6 +73,8 @@ void glib_take_hold(void)
 		return;
 	for (int i = 0; i < GLIB_SORTS; i++)
 		patch(&glib_tables[i]);
+	/* It calls callbacks itself, and its own calls do not come here. */
+	adapter_only_calls((const void *)glib_real.attach);
 	say_version();
 	__atomic_store_n(&glib_held, true, __ATOMIC_RELEASE);
 }

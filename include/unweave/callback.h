@@ -175,8 +175,10 @@ UNWEAVE_API int unweave_priv_call_asking(void *object, void *context, void *more
 
 /*
  * [hot] What runs here arms `code`, at `place`: the address that the library's function returns
- * to. `kind` is what sort it is of, such as "timer": a text that stays where it is, since it is
- * compared by its address. `flags` may be UNWEAVE_STANDING. Returns the new task.
+ * to. Where the call was the last thing that a callback did, it may have been a jump, and return
+ * to whoever called the callback: then the place that is told is the callback. `kind` is what sort
+ * it is of, such as "timer": a text that stays where it is, since it is compared by its address.
+ * `flags` may be UNWEAVE_STANDING. Returns the new task.
  */
 static inline uint64_t unweave_callback_arm(const char *kind, const void *code, const void *place,
 					    unsigned flags)
@@ -266,6 +268,12 @@ static inline void unweave_loop_left(void)
  * keeps it, if anything else comes to it.
  */
 UNWEAVE_API void unweave_adapter(const char *library, const char *version);
+
+/*
+ * Code that calls callbacks and arms none, besides the library's own: up to eight ranges. A place
+ * in it is where a callback returns to that armed something by a jump, as the last thing it did.
+ */
+UNWEAVE_API void unweave_priv_only_calls(const void *start, const void *end);
 
 /* What a site of callbacks is; as in a trace. */
 #define UNWEAVE_SITE_STANDING 1u /* its tasks stand, and are not waiting for anything */

@@ -74,7 +74,7 @@ static inline bool is_over(enum unweave_call_end end, int result)
 }
 
 /* While nobody records: without an anchor. */
-static __attribute__((noinline)) int call_plainly(const struct call *call)
+static LINKS_DISPATCH __attribute__((noinline)) int call_plainly(const struct call *call)
 {
 	int result = ((int (*)(void *, void *, void *))(void (*)(void))call->go)(
 		call->object, call->context, call->more);

@@ -72,11 +72,26 @@ static void tell_site(struct unweave_site *site, const struct cause *cause,
 				      memory_order_release);
 }
 
+/*
+ * The callback that runs, where the address is not that of a place: it armed by a jump, or what it
+ * jumped to did. As an address that a call in it could return to; NULL: it is not known.
+ */
+static const void *place_of(const struct unweave_priv_way *way)
+{
+	const struct cause *under;
+
+	if (!emit_only_calls(way->place))
+		return way->place;
+	under = cause_of(cause_under(way));
+	return under && under->seen.way.code ? (const char *)under->seen.way.code + 1 : NULL;
+}
+
 /* As much as is told of the cause. */
 static struct unweave_priv_way way_of(const struct cause *cause)
 {
 	struct unweave_priv_way way = cause->seen.way;
 
+	way.place = place_of(&cause->seen.way);
 	if (cause->depth > DEPTH_MAX)
 		way.how = cause_how(0, (uint8_t)way.how | UNWEAVE_SITE_CUT);
 	return way;

@@ -166,6 +166,8 @@ bool emit_is_unborn(void);
 /* Tells the arena of adapters that were there before it; and has the next one told anew. */
 void emit_adapters_tell(void);
 void emit_adapters_forget(void);
+/* Whether the code at an address calls callbacks and arms none: it is no place. */
+bool emit_only_calls(const void *place);
 
 /* Counts an event of a thread that has no line. */
 void emit_orphan(void);

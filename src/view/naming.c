@@ -205,5 +205,5 @@ bool naming_surely_same(void *symbols, uint64_t one, uint64_t other)
 {
 	uint64_t start = symbols_find(symbols, one)->start;
 
-	return start && start == symbols_find(symbols, other)->start;
+	return one == other || (start && start == symbols_find(symbols, other)->start);
 }

@@ -61,7 +61,8 @@ static struct unweave_event expect(size_t *at, enum unweave_event_kind kind, uin
 /* What a callback of these tests does: arms `next`, if there is one, and returns `result`. */
 struct plan {
 	const void *next;
-	uint64_t armed; /* as what */
+	const void *place; /* where it does; NULL: &places[1] */
+	uint64_t armed;    /* as what */
 	uint64_t current;
 	int result;
 };
@@ -73,7 +74,8 @@ static int follow_plan(struct unweave_link *none, void *context)
 	CHECK(!none);
 	unweave_here(&plan->current, NULL, NULL, 0);
 	if (plan->next)
-		plan->armed = unweave_callback_arm(kind_write, plan->next, &places[1], 0);
+		plan->armed = unweave_callback_arm(kind_write, plan->next,
+						   plan->place ? plan->place : &places[1], 0);
 	return plan->result;
 }
 
@@ -210,6 +212,59 @@ static void one_that_arms_itself_again_has_the_chain_of_the_first_time(void)
 	CHECK_EQ(sites[2], sites[1]);
 	CHECK_EQ(sites[3], sites[1]);
 	check_site((uint32_t)sites[1], 0, &places[13], &places[1], (uint32_t)sites[0]);
+}
+
+/* The site of what a callback arms at this place. */
+static uint32_t site_armed_at(const void *place, const void *code)
+{
+	struct plan plan = {.next = &places[24], .place = place};
+	struct unweave_event event;
+	size_t at = 0;
+
+	collect_begin(0);
+	call(unweave_callback_arm(kind_read, code, &places[0], 0), &plan, code, UNWEAVE_CALL_ENDS);
+	unweave_callback_drop(plan.armed);
+	unweave_stop();
+	do
+		event = event_at(&at);
+	while (at < collected.count && event.task != plan.armed);
+	CHECK_EQ(event.kind, UNWEAVE_EVENT_CREATE);
+	return (uint32_t)event.value;
+}
+
+/* Its call was a jump, and returns to whoever called it. */
+static void a_callback_that_arms_as_its_last_act_is_the_place(void)
+{
+	const char *anchor = unweave_anchors();
+	uint32_t site, under;
+
+	unweave_priv_only_calls(&places[32], &places[34]);
+	unweave_priv_only_calls(&places[40], &places[42]);
+	unweave_priv_only_calls(&places[40], &places[42]);
+	site = site_armed_at(anchor + 8, &places[25]);
+	under = site_in_arena(site).under;
+	check_site(site, 0, &places[24], &places[26], under);
+	check_site(under, 0, &places[25], &places[0], 0);
+	CHECK_EQ(site_in_arena(site_armed_at(&places[33], &places[27])).place,
+		 (uintptr_t)&places[28]);
+	CHECK_EQ(site_in_arena(site_armed_at(&places[40], &places[27])).place,
+		 (uintptr_t)&places[28]);
+	CHECK_EQ(site_in_arena(site_armed_at(&places[42], &places[27])).place,
+		 (uintptr_t)&places[42]);
+}
+
+static void a_place_in_what_only_calls_is_none_where_nothing_runs(void)
+{
+	uint64_t task;
+	size_t at = 0;
+
+	collect_begin(0);
+	task = unweave_callback_arm(kind_read, &places[29], (const char *)unweave_anchors() + 8, 0);
+	unweave_callback_drop(task);
+	unweave_stop();
+	expect(&at, UNWEAVE_EVENT_RESET, 0);
+	check_site((uint32_t)expect(&at, UNWEAVE_EVENT_CREATE, task).value, 0, &places[29], NULL,
+		   0);
 }
 
 static void an_end_without_a_stamp_has_the_time_of_what_follows(void)
@@ -595,6 +650,8 @@ int main(void)
 	RUN(each_call_of_a_standing_one_is_its_child);
 	RUN(one_that_turns_out_to_stand_has_calls_of_its_kind);
 	RUN(one_that_arms_itself_again_has_the_chain_of_the_first_time);
+	RUN(a_callback_that_arms_as_its_last_act_is_the_place);
+	RUN(a_place_in_what_only_calls_is_none_where_nothing_runs);
 	RUN(an_end_without_a_stamp_has_the_time_of_what_follows);
 	RUN(a_loop_waits_and_wakes);
 	RUN(at_samples_a_callback_takes_no_slot);

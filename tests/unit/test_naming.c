@@ -123,6 +123,7 @@ static void only_functions_with_a_known_beginning_are_surely_one(void)
 	CHECK(naming_surely_same(symbols, PROGRAM + 16, PROGRAM + 20));
 	CHECK(!naming_surely_same(symbols, PROGRAM + 16, PROGRAM + 64));
 	CHECK(!naming_surely_same(symbols, PROGRAM + 64, PROGRAM + 65));
+	CHECK(naming_surely_same(symbols, PROGRAM + 64, PROGRAM + 64));
 	symbols_free(symbols);
 }
 
