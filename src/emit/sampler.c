@@ -37,6 +37,8 @@
  */
 #define TIMERS_MAX 1024u
 static _Atomic uint64_t timers[TIMERS_MAX];
+static _Atomic uint32_t timers_used; /* of the table, ever: nothing is noted beyond */
+static _Atomic uint32_t timers_seen; /* looks at whether the thread of one has ended */
 
 /* Of a stack: at any address, of any type. */
 struct __attribute__((packed, may_alias)) word {
@@ -337,23 +339,44 @@ static void delete_timer(_Atomic uint64_t *entry, uint64_t expected)
 }
 
 /* The kernel stops a timer whose thread has ended, but keeps it. */
+static void delete_if_stopped(_Atomic uint64_t *timer)
+{
+	uint64_t entry = atomic_load(timer);
+
+	if (entry && syscall(SYS_tgkill, getpid(), (uint32_t)entry & 0xffffff, 0) < 0 &&
+	    errno == ESRCH)
+		delete_timer(timer, entry);
+}
+
 static void delete_stopped_timers(void)
 {
-	for (unsigned i = 0; i < TIMERS_MAX; i++) {
-		uint64_t entry = atomic_load(&timers[i]);
+	uint32_t used = atomic_load(&timers_used);
 
-		if (entry && syscall(SYS_tgkill, getpid(), (uint32_t)entry & 0xffffff, 0) < 0)
-			delete_timer(&timers[i], entry);
-	}
+	for (uint32_t i = 0; i < used; i++)
+		delete_if_stopped(&timers[i]);
+}
+
+/* The next one in turn: where threads come and go, timers do not pile up. */
+static void look_at_a_timer(void)
+{
+	uint32_t used = atomic_load_explicit(&timers_used, memory_order_relaxed);
+	uint32_t turn = atomic_fetch_add_explicit(&timers_seen, 1, memory_order_relaxed);
+
+	if (used)
+		delete_if_stopped(&timers[turn % used]);
 }
 
 static bool note_timer(uint64_t entry)
 {
-	for (unsigned i = 0; i < TIMERS_MAX; i++) {
+	for (uint32_t i = 0; i < TIMERS_MAX; i++) {
+		uint32_t used = atomic_load(&timers_used);
 		uint64_t none = 0;
 
-		if (!atomic_load_explicit(&timers[i], memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&timers[i], &none, entry))
+		if (atomic_load_explicit(&timers[i], memory_order_relaxed))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&timers_used, &used, i + 1))
+			;
+		if (atomic_compare_exchange_strong(&timers[i], &none, entry))
 			return true;
 	}
 	return false;
@@ -362,7 +385,9 @@ static bool note_timer(uint64_t entry)
 /* `age`: of sessions that are so many before this one, or more. */
 static void delete_timers(uint32_t session, int age)
 {
-	for (unsigned i = 0; i < TIMERS_MAX; i++) {
+	uint32_t used = atomic_load(&timers_used);
+
+	for (uint32_t i = 0; i < used; i++) {
 		uint64_t entry = atomic_load_explicit(&timers[i], memory_order_relaxed);
 
 		if (entry && (int8_t)(session - (uint32_t)(entry >> 24)) >= age)
@@ -416,7 +441,10 @@ static void start_timers(struct arena_control *control, int signal)
 	}
 }
 
-/* A timer of a session that is over, or of a recorder that is gone, ends itself. */
+/*
+ * A timer of a session that is over, or of a recorder that is gone, ends itself, and with it all
+ * of that session: those of threads that have ended do not tick any more.
+ */
 static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 {
 	uint64_t beat = atomic_load_explicit(&control->config.heartbeat, memory_order_relaxed);
@@ -426,10 +454,7 @@ static bool timer_counts(struct arena_control *control, const siginfo_t *info)
 		    (uint32_t)info->si_value.sival_int &&
 	    clock_monotonic() - beat < ABANDONED_NS)
 		return true;
-	for (unsigned i = 0; i < TIMERS_MAX; i++)
-		delete_timer(&timers[i],
-			     timer_entry(info->si_timerid, (uint32_t)info->si_value.sival_int,
-					 thread_id()));
+	delete_timers((uint32_t)info->si_value.sival_int, 0);
 	return false;
 }
 
@@ -458,6 +483,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 				    info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, false);
 			/* An order that came while this was pending has no signal of its own. */
 			start_timers(control, signal);
+			look_at_a_timer();
 		}
 	} else if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed)) {
 		if (info->si_code == SI_QUEUE)
@@ -520,8 +546,8 @@ void sampler_check(struct arena_control *control)
 	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
 	struct sigaction now;
 
-	/* Those of threads that have ended do not end by themselves. */
-	delete_timers(session, 1);
+	/* Those of threads that have ended, or sleep, do not end by themselves. */
+	delete_timers(session, atomic_load(&control->sampler.on) ? 1 : 0);
 	if (signal && sigaction((int)signal, NULL, &now) == 0 && !is_ours(&now)) {
 		atomic_store(&control->sampler.signal, 0);
 		delete_timers(session, 0);

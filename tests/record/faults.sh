@@ -138,26 +138,36 @@ loses_its_recorder()
 	"$unweave" record -o t.unw -p $pid && all_is_well
 }
 
+# Until a program has so many timers. $1: its pid, $2: at least, $3: at most
+wait_for_timers()
+{
+	local count
+	for _ in $(seq 500); do
+		count=$(grep -c ^ID "/proc/$1/timers")
+		[ "$count" -ge "$2" ] && [ "$count" -le "$3" ] && return
+		sleep 0.02
+	done
+	grep ^ID "/proc/$1/timers"
+	return 1
+}
+
+# Those of threads that have ended, too. $1: the signal that ends the recorder
 ends_its_timers()
 {
-	local pid recorder
-	"$subject" work 60000 &
+	local pid recorder ended
+	"$subject" threads 20 100 work 60000 &
 	pid=$!
 	wait_for_arena $pid || return 1
 	"$unweave" record --timers -o t.unw -p $pid 2>words &
 	recorder=$!
-	for _ in $(seq 100); do
-		grep -q ^ID /proc/$pid/timers && break
+	wait_for_timers $pid 10 1000
+	ended=$?
+	while [ "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)" -gt 1 ]; do
 		sleep 0.02
 	done
-	grep -q ^ID /proc/$pid/timers || return 1
-	{ kill -KILL $recorder && wait $recorder; } 2>/dev/null
-	for _ in $(seq 100); do
-		grep -q ^ID /proc/$pid/timers || break
-		sleep 0.1
-	done
-	! grep ^ID /proc/$pid/timers
-	local ended=$?
+	{ kill "-$1" $recorder && wait $recorder; } 2>/dev/null
+	[ $ended -eq 0 ] && wait_for_timers $pid 0 0
+	ended=$?
 	{ kill -KILL $pid && wait $pid; } 2>/dev/null
 	rm -f "$UNWEAVE_DIR"/*/*
 	return $ended
@@ -250,7 +260,8 @@ try 'small and alternate stacks are sampled' has_small_stacks
 try 'and with timers' has_small_stacks --timers
 try 'a program whose recorder is killed goes on' loses_its_recorder
 try 'and with timers' loses_its_recorder --timers
-try 'timers end by themselves' ends_its_timers
+try 'timers end with the session' ends_its_timers INT
+try 'and by themselves if the recorder is killed' ends_its_timers KILL
 try 'a full disk is said, and ends nothing' fills_the_disk
 try 'SIGTERM ends the command, and is passed on' is_interrupted TERM 143
 try 'SIGINT, too' is_interrupted INT 130
