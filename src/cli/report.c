@@ -23,6 +23,13 @@ bool report_has_gaps(const struct report *report)
 	return reader_faults(reader_summary(report->reader)) != 0;
 }
 
+bool report_was_sampled(const struct report *report)
+{
+	const struct meta_sampler *sampler = reader_sampler(report->reader);
+
+	return sampler && sampler->driver != SAMPLER_NONE;
+}
+
 struct report_where report_where(const struct report *report, uint32_t stack)
 {
 	struct profile *profile = report->survey->profile;

@@ -37,6 +37,9 @@ uint64_t report_since(const struct report *report, uint64_t time);
 /* The file has faults, or no end: then nothing follows from what is not there. */
 bool report_has_gaps(const struct report *report);
 
+/* Samples were due, though there may be none; a note of the sampler's says what was left out. */
+bool report_was_sampled(const struct report *report);
+
 /* Where a stack of the model's tree is: its innermost function. */
 struct report_where {
 	const char *function; /* NULL: unknown */

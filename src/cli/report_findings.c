@@ -356,25 +356,37 @@ static void find_inexact(struct findings *findings, const struct model_totals *t
 	    say_percent(inexact, totals->in_tasks).text, text);
 }
 
+/* Why there are none, as far as it follows; a note of the sampler's comes after it. */
+static void find_no_samples(struct findings *findings, const struct report *report)
+{
+	const struct meta_sampler *sampler = reader_sampler(report->reader);
+	bool noted = sampler && sampler->note.length;
+
+	if (report_has_gaps(report))
+		add(findings, "no_samples",
+		    "No CPU samples in what is readable of this trace: where CPU time went is not "
+		    "known.");
+	else if (report_was_sampled(report))
+		add(findings, "no_samples",
+		    "Nothing %swas on a CPU when samples were due, %" PRIu64 " a second of each "
+		    "thread%s.",
+		    noted ? "that could be sampled " : "", sampler->hz,
+		    noted ? "" : ": the program waited, or stood still");
+	else
+		add(findings, "no_samples",
+		    "No CPU samples in this trace: it says what tasks did, but not where their "
+		    "CPU time went.%s",
+		    noted ? "" : " 'unweave record' takes samples unless told not to.");
+}
+
 static void find_samples(struct findings *findings, const struct report *report)
 {
 	const struct model_totals *totals = report->survey->totals;
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 	uint64_t exact = totals->outcomes[SPLICE_EXACT];
 
-	if (!totals->samples && report_has_gaps(report))
-		add(findings, "no_samples",
-		    "No CPU samples in what is readable of this trace: where CPU time went is not "
-		    "known.");
-	else if (!totals->samples && sampler && !sampler->note.length)
-		add(findings, "no_samples",
-		    "Nothing was on a CPU when samples were due, %" PRIu64 " a second of each "
-		    "thread: the program waited, or stood still.",
-		    sampler->hz);
-	else if (!totals->samples)
-		add(findings, "no_samples",
-		    "No CPU samples in this trace: it says what tasks did, but not where their "
-		    "CPU time went. 'unweave record' takes samples unless told not to.");
+	if (!totals->samples)
+		find_no_samples(findings, report);
 	if (totals->in_tasks && exact < totals->in_tasks - totals->in_tasks / 100)
 		find_inexact(findings, totals);
 	if (totals->samples && totals->samples < MANY)

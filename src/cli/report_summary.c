@@ -125,14 +125,13 @@ static void print_cpu(const struct report *report, FILE *to)
 	const struct meta_sampler *sampler = reader_sampler(report->reader);
 
 	field(to, "CPU");
-	if (!totals->samples && report_has_gaps(report)) {
-		fprintf(to, "unknown: no CPU samples in what is readable\n");
-		return;
-	}
 	if (!totals->samples) {
-		fprintf(to, sampler && !sampler->note.length
-				    ? "hardly any: not one sample\n"
-				    : "unknown: no CPU samples in this trace\n");
+		fprintf(to, "%s\n",
+			report_has_gaps(report) ? "unknown: no CPU samples in what is readable"
+			: !report_was_sampled(report) ? "unknown: no CPU samples in this trace"
+			: sampler->note.length
+				? "hardly any, of what could be sampled: not one sample"
+				: "hardly any: not one sample");
 		return;
 	}
 	fprintf(to, "%s by %s samples", say_span(totals->cpu).text,

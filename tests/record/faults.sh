@@ -60,7 +60,11 @@ blocks_the_signal()
 {
 	record "$@" -- block threads 2 100 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
-		says '3 threads block the signal, and were not sampled'
+		says '3 threads block the signal, and were not sampled' || return 1
+	"$unweave" report t.unw >shown && cat shown &&
+		grep -q '^  CPU  *hardly any, of what could be sampled: not one sample$' shown &&
+		grep -q 'Nothing that could be sampled was on a CPU when samples were due' shown &&
+		grep -q '  - 3 threads block the signal, and were not sampled\.' shown
 }
 
 # The planted sleep is 600 ms. What is awake before it and after it has none of it.
@@ -95,7 +99,8 @@ has_the_signal()
 	pid=$!
 	wait_for_arena $pid && "$unweave" record -o t.unw -p $pid 2>words
 	cat words
-	wait $pid && all_is_well && says 'handles SIGURG itself' && says 'UNWEAVE_SIGNAL'
+	wait $pid && all_is_well && says 'handles SIGURG itself' && says 'UNWEAVE_SIGNAL' &&
+		"$unweave" report t.unw | grep -q '^  CPU  *unknown: no CPU samples in this trace$'
 }
 
 uses_sigprof()
