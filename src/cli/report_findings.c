@@ -124,10 +124,11 @@ static void add_kept_loop(struct findings *findings, const struct report *report
 	const char *how = where.how ? where.how : "beginning in";
 	char ready[128] = "";
 
-	if (iteration->after)
-		snprintf(ready, sizeof(ready), "; %s callback%s ready meanwhile",
-			 say_count(iteration->after).text,
-			 iteration->after == 1 ? " was" : "s were");
+	/* Of descriptors that became ready then nobody knows. */
+	if (iteration->ready)
+		snprintf(ready, sizeof(ready), "; at least %s callback%s ready meanwhile",
+			 say_count(iteration->ready).text,
+			 iteration->ready == 1 ? " was" : "s were");
 	add(findings, "kept_loop", "%s kept %s for %s%s%s%s%s%s%s%s.%s",
 	    loop->worst.label[0] ? loop->worst.label : "A callback", loop->label,
 	    say_span(iteration->run_ns).text, where.function ? ", " : "", where.function ? how : "",

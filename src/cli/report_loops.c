@@ -24,7 +24,7 @@ static void fill_worst(const struct report *report, const struct loops_worst *wo
 	cells[0] = cell_number(worst->iteration.run_ns);
 	cells[1] = cell_text_if(worst->label);
 	cells[2] = cell_time_of(report, worst->iteration.start);
-	cells[3] = cell_number(worst->iteration.after);
+	cells[3] = cell_number(worst->iteration.ready);
 }
 
 /* Idle, iterations, how late callbacks are called; below, what took longest in the longest one. */

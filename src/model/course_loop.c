@@ -173,14 +173,23 @@ struct lane_loop *course_loop(struct model *model, struct lane *lane, uint64_t n
 	return loop;
 }
 
+/* It was ready while the longest run of the iteration still went on. */
+static void note_waited(struct model_iteration *iteration, uint64_t ready)
+{
+	iteration->ready += ready < iteration->run_end;
+}
+
 void course_loop_begin(struct model *model, const struct lane *lane, struct lane_loop *loop,
 		       uint64_t ready, uint64_t now)
 {
 	struct model_loop *figures = figures_of(loop);
 
 	loop->last = now;
-	if (figures && loop->depth == lane->depth && ready && now >= model->from)
-		histogram_add(&figures->lag, now > ready ? now - ready : 0);
+	if (!figures || loop->depth != lane->depth || !ready || now < model->from)
+		return;
+	histogram_add(&figures->lag, now > ready ? now - ready : 0);
+	note_waited(&loop->now, ready);
+	note_waited(&figures->worst, ready);
 }
 
 bool course_loop_end(struct lane *lane, const struct model_run *run)
@@ -202,14 +211,14 @@ bool course_loop_end(struct lane *lane, const struct model_run *run)
 	figures->running += run->end - run->start;
 	now = &loop->now;
 	now->runs++;
-	now->after++;
 	if (now->task && run->end - run->start <= now->run_ns)
 		return true;
-	now->after = 0;
+	now->ready = 0;
 	now->task = run->task->id;
 	now->site = run->task->site;
 	now->stack = run->stack;
 	now->run_ns = run->end - run->start;
+	now->run_end = run->end;
 	return true;
 }
 

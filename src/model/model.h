@@ -118,7 +118,11 @@ struct model_iteration {
 	const struct reader_site *site; /* or NULL; of the reader */
 	uint32_t stack;                 /* in the tree; 0: unknown */
 	uint64_t run_ns;
-	uint64_t after; /* runs that came after it: they waited for it */
+	uint64_t run_end;
+	/* Runs of the loop that came after it, then or later, and are known to have been ready
+	 * before it ended: they waited for it.
+	 */
+	uint64_t ready;
 };
 
 #define MODEL_LOOP_THREADS 8u

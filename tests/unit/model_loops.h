@@ -56,12 +56,12 @@ static inline void note_lag(struct told *to, uint64_t task, uint64_t count, uint
 
 /* Of iterations that took equally long, the first counts. */
 static inline void note_worst(struct told *to, uint64_t loop, uint64_t start, uint64_t ns,
-			      uint64_t runs, uint64_t longest, uint64_t after)
+			      uint64_t runs, uint64_t longest, uint64_t ready)
 {
 	note(to,
 	     "worst %" PRIu64 " at %" PRIu64 " for %" PRIu64 " runs %" PRIu64 " longest %" PRIu64
-	     " after %" PRIu64,
-	     loop, start, ns, runs, longest, after);
+	     " ready %" PRIu64,
+	     loop, start, ns, runs, longest, ready);
 }
 
 static inline int on_loop(void *data, const struct model_loop *loop)
@@ -81,7 +81,7 @@ static inline int on_loop(void *data, const struct model_loop *loop)
 	CHECK_EQ(loop->iteration.max, loop->worst.ns);
 	CHECK_EQ(loop->worst.task != 0, loop->worst.runs != 0);
 	note_worst(&told, id, loop->worst.start, loop->worst.ns, loop->worst.runs,
-		   loop->worst.run_ns, loop->worst.after);
+		   loop->worst.run_ns, loop->worst.ready);
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct loop_truth {
 	uint64_t seen; /* since then it is known; 0: it never was in use */
 	uint64_t idle, woke, last;
 	struct {
-		uint64_t start, ns, runs, longest, after;
+		uint64_t start, ns, runs, longest, end, ready;
 	} now, worst;
 	uint64_t iterations, idle_ns, busy, runs, running;
 	uint64_t lags, lag_ns, lag_most;
@@ -114,10 +114,10 @@ static void truth_end_run(uint32_t thread, const char *marks)
 		loop->runs++;
 		loop->running += length;
 		loop->now.runs++;
-		loop->now.after++;
 		if (length > loop->now.longest) {
 			loop->now.longest = length;
-			loop->now.after = 0;
+			loop->now.end = now;
+			loop->now.ready = 0;
 		}
 	}
 }
@@ -141,6 +141,8 @@ static void truth_begin_run(uint32_t thread, struct truth *task)
 		around->loop->lag_ns += lag;
 		if (lag > around->loop->lag_most)
 			around->loop->lag_most = lag;
+		around->loop->now.ready += task->woken < around->loop->now.end;
+		around->loop->worst.ready += task->woken < around->loop->worst.end;
 	}
 	truth_end_wait(task, "");
 	task->state = RUNS;
@@ -388,7 +390,7 @@ static void truth_end_loops(uint32_t thread)
 			  loop->runs, loop->running);
 		note_lag(&expected, loop->id, loop->lags, loop->lag_ns, loop->lag_most);
 		note_worst(&expected, loop->id, loop->worst.start, loop->worst.ns, loop->worst.runs,
-			   loop->worst.longest, loop->worst.after);
+			   loop->worst.longest, loop->worst.ready);
 		note_task(&expected, loop->id, 0, "", loop->seen, now, 0, 0, 0, 0,
 			  MODEL_INCOMPLETE);
 	}

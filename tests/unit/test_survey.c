@@ -315,7 +315,10 @@ static void loop_event(uint16_t kind, uint64_t time)
 	maker_put(one, (struct unweave_event){.kind = kind, .time = time, .task = 2});
 }
 
-/* Three iterations of a loop: one call of 5; one of 70, which two of 1 have to wait for; none. */
+/*
+ * Three iterations of a loop: one call of 5; one of 70, which two of 1 have to wait for; two of 1,
+ * the first of which was due in the one of 70.
+ */
 static void put_loop(void)
 {
 	begin_trace();
@@ -336,7 +339,12 @@ static void put_loop(void)
 	}
 	loop_event(UNWEAVE_EVENT_IDLE, 380);
 	loop_event(UNWEAVE_EVENT_WOKE, 400);
-	loop_event(UNWEAVE_EVENT_IDLE, 400);
+	maker_put(one, (struct unweave_event){.kind = UNWEAVE_EVENT_DUE, .time = 400, .value = 31});
+	for (uint64_t i = 0; i < 2; i++) {
+		create(one, 400 + i, 18 + 2 * i, 0, 14);
+		run(one, 400 + i, 401 + i, 18 + 2 * i, 0, true);
+	}
+	loop_event(UNWEAVE_EVENT_IDLE, 402);
 	loop_event(UNWEAVE_EVENT_WOKE, 500);
 	put(one, UNWEAVE_EVENT_COMPLETE, 500, 2, 0);
 }
@@ -351,16 +359,16 @@ static void loops_are_told_with_what_kept_them(void)
 	loop = &survey->loops.at[0];
 	CHECK_STR_EQ(loop->label, "loop in 0x2000");
 	CHECK_EQ(loop->thread, 1);
-	CHECK_EQ(loop->runs, 4);
-	CHECK_EQ(loop->idle, 100 + 90 + 20 + 100);
-	CHECK_EQ(loop->busy, 10 + 80);
+	CHECK_EQ(loop->runs, 6);
+	CHECK_EQ(loop->idle, 100 + 90 + 20 + 98);
+	CHECK_EQ(loop->busy, 10 + 80 + 2);
 	CHECK_EQ(loop->iteration.longest, 80);
-	CHECK_EQ(loop->lag.count, 4);
+	CHECK_EQ(loop->lag.count, 6);
 	CHECK_EQ(loop->lag.longest, 71);
 	CHECK_EQ(loop->worst.iteration.task, 12);
 	CHECK_EQ(loop->worst.iteration.run_ns, 70);
 	CHECK_EQ(loop->worst.iteration.runs, 3);
-	CHECK_EQ(loop->worst.iteration.after, 2);
+	CHECK_EQ(loop->worst.iteration.ready, 3);
 	CHECK_STR_EQ(loop->worst.label, "read 0x3000");
 	close_survey();
 }
