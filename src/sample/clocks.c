@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_event(pid_t tid, uint64_t period_ns, bool user_only)
@@ -83,6 +84,16 @@ uint64_t clocks_counted(const struct threads *threads, const struct thread *thre
 		line[0] = '\0';
 	close(fd);
 	return strtoull(line, NULL, 10);
+}
+
+uint64_t clocks_used(const struct threads *threads)
+{
+	struct timespec used = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(threads->pid, &clock) == 0)
+		clock_gettime(clock, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order)

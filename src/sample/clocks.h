@@ -29,6 +29,9 @@ int clocks_arm_perf(struct thread *thread, int signal, uint64_t period_ns, bool 
 /* CPU ns that a thread has run, as its event counts them, or the kernel; 0 if nobody knows. */
 uint64_t clocks_counted(const struct threads *threads, const struct thread *thread);
 
+/* CPU ns that all threads have run, those that have ended included; 0 if nobody knows. */
+uint64_t clocks_used(const struct threads *threads);
+
 /* Sends thread `tid` an order. -errno. */
 int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order);
 

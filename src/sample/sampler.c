@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arena/clock.h"
@@ -33,6 +34,7 @@
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
 #define TIMERS_HZ_MOST 100u      /* which every kernel's clock keeps up with */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
+#define LOOK_SHARE 50u           /* looks for a thread that runs: one part in so many of our time */
 
 struct sampler {
 	struct attachment *attachment; /* borrowed */
@@ -52,6 +54,9 @@ struct sampler {
 	uint32_t blocked;
 	uint32_t blocked_ever; /* at two looks in a row */
 	uint32_t waiting;      /* for a timer: no thread that ran has set it yet */
+	bool delivered;        /* one that runs was told so at the last pass */
+	uint64_t ran;          /* CPU ns of the program when one that runs was looked for */
+	uint64_t look_ns;      /* when that may be done again, unless the last time was of use */
 
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
@@ -255,10 +260,11 @@ struct sampler *sampler_free(struct sampler *sampler)
 }
 
 /* One that runs: a signal would wake it otherwise, and not every program expects that. */
-static const struct thread *find_running(const struct threads *threads)
+static const struct thread *find_running(struct threads *threads)
 {
 	for (uint32_t i = 0; i < threads->count; i++)
-		if (!threads->all[i].blocked && !threads->all[i].sleeping)
+		if (threads_look(threads, &threads->all[i]) && !threads->all[i].blocked &&
+		    !threads->all[i].sleeping)
 			return &threads->all[i];
 	return NULL;
 }
@@ -277,17 +283,49 @@ static bool order_timer(struct sampler *sampler, const struct thread *thread)
 	return false;
 }
 
-/* Has a thread look for the orders that wait. Returns how many there are. */
-static uint32_t deliver_orders(struct sampler *sampler)
+static uint32_t count_orders(const struct sampler *sampler)
 {
-	const struct thread *runs = find_running(&sampler->threads);
 	uint32_t count = 0;
 
 	for (unsigned i = 0; i < ARENA_TIMERS; i++)
 		count += atomic_load(&shared(sampler)->timers[i]) != 0;
-	if (count && runs)
-		clocks_order(&sampler->threads, runs->tid, RING_ORDER_TIMERS);
 	return count;
+}
+
+/*
+ * Whether to look for a thread that runs. In a program that sleeps there is none, and its CPU
+ * clock says so for all of them; where many hardly run, it takes long to meet one.
+ */
+static bool is_look_due(struct sampler *sampler, uint64_t now)
+{
+	uint64_t ran = clocks_used(&sampler->threads);
+
+	if (!sampler->delivered && (now < sampler->look_ns || ran == sampler->ran))
+		return false;
+	sampler->ran = ran;
+	return true;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+/* Has a thread that runs look for the orders that wait. */
+static void deliver_orders(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	uint64_t now = clock_monotonic(), begun = own_cpu_ns();
+	const struct thread *runs;
+
+	if (!is_look_due(sampler, now))
+		return;
+	runs = find_running(threads);
+	sampler->delivered = runs && clocks_order(threads, runs->tid, RING_ORDER_TIMERS) == 0;
+	sampler->look_ns = now + LOOK_SHARE * (own_cpu_ns() - begun);
 }
 
 /* What perf cannot do for a thread, such as one file too many, a timer can. */
@@ -324,8 +362,6 @@ static void look_after_threads(struct sampler *sampler)
 
 	if (threads_scan(threads) < 0)
 		return;
-	for (uint32_t i = 0; sampler->waiting && i < threads->count; i++)
-		threads_look(threads, &threads->all[i]);
 	sampler->blocked = 0;
 	sampler->waiting = 0;
 	for (uint32_t i = 0; i < threads->count; i++) {
@@ -338,7 +374,11 @@ static void look_after_threads(struct sampler *sampler)
 		arm(sampler, thread);
 		sampler->waiting += !thread->armed;
 	}
-	sampler->waiting += deliver_orders(sampler);
+	sampler->waiting += count_orders(sampler);
+	if (sampler->waiting)
+		deliver_orders(sampler);
+	else
+		sampler->delivered = false;
 }
 
 /* A program that stores to its arena by mistake can have left a record without a header. */
@@ -500,7 +540,7 @@ int sampler_pass(struct sampler *sampler)
 	int r = 0;
 
 	if (sampler->on) {
-		if (sampler->waiting || now - sampler->scanned_ns >= SCAN_NS) {
+		if (sampler->delivered || now - sampler->scanned_ns >= SCAN_NS) {
 			sampler->scanned_ns = now;
 			look_after_threads(sampler);
 		}
@@ -527,7 +567,7 @@ uint64_t sampler_pause_ns(const struct sampler *sampler)
 {
 	if (!sampler->on)
 		return NS_PER_S;
-	if (sampler->waiting)
+	if (sampler->delivered)
 		return SCAN_NS / 10;
 	return sampler->driver == SAMPLER_WALL && sampler->period_ns < SCAN_NS ? sampler->period_ns
 									       : SCAN_NS;

@@ -126,6 +126,28 @@ chooses_its_clock()
 	[ "$status" -eq 0 ] && all_is_well && { says '\(perf events, 499 Hz\)' || says 'Perf events may not be used'; }
 }
 
+# A tenth of a processor at most, for the many threads of a program that does nothing.
+sleeps_beside_it()
+{
+	local pid
+	"$subject" work 1 rest 200 60000 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	sleep 0.3
+	{ TIMEFORMAT='%U %S' && time timeout -s INT 2 "$unweave" record "$@" -o t.unw -p $pid 2>words; } 2>took
+	cat words took
+	{ kill -KILL $pid && wait $pid; } 2>/dev/null
+	rm -f "$UNWEAVE_DIR"/*/*
+	awk '{ exit !($1 + $2 < 0.2) }' took
+}
+
+# 50 samples of which the first may come late, and some on a busy machine.
+wakes_up()
+{
+	record --timers -- rest 200 500 work 500
+	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 40 ]
+}
+
 # The program goes on, and its timers end by themselves; $1: how samples are taken
 loses_its_recorder()
 {
@@ -265,6 +287,9 @@ try 'small and alternate stacks are sampled' has_small_stacks
 try 'and with timers' has_small_stacks --timers
 try 'a program whose recorder is killed goes on' loses_its_recorder
 try 'and with timers' loses_its_recorder --timers
+try 'a program that sleeps takes little of its recorder' sleeps_beside_it
+try 'and with timers' sleeps_beside_it --timers
+try 'a program that slept is sampled once it runs' wakes_up
 try 'timers end with the session' ends_its_timers INT
 try 'and by themselves if the recorder is killed' ends_its_timers KILL
 try 'a full disk is said, and ends nothing' fills_the_disk

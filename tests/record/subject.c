@@ -5,6 +5,7 @@
  *     work MS           runs tasks, for so much CPU time of each thread that works
  *     busy MS           runs a task that does nothing, as often as may be
  *     sleep MS          and not the rest
+ *     rest N MS         so does the rest of the program, and so many threads that never do more
  *     keep N            makes so many tasks that never run
  *     call              arms a callback, and calls it
  *     doze N MS         runs a task so many times, which works and then sleeps for so long
@@ -127,6 +128,27 @@ static void threads(int count, int ms, size_t stack)
 			exit(99);
 	for (int i = 0; i < count && i < 64; i++)
 		pthread_join(all[i], NULL);
+}
+
+static void *pause_on_thread(void *data)
+{
+	(void)data;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void rest(int count, int ms)
+{
+	pthread_t thread;
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN * 2);
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&thread, &attributes, pause_on_thread, NULL) != 0)
+			exit(99);
+	sleep_ms(ms);
 }
 
 static void on_alternate(int signal)
@@ -268,6 +290,8 @@ static int obey(char **argument)
 		keep(number(argument));
 	else if (strcmp(verb, "doze") == 0)
 		return doze(number(argument), number(argument + 1)), 3;
+	else if (strcmp(verb, "rest") == 0)
+		return rest(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
 		return threads(number(argument), number(argument + 1),
 			       *verb == 's' ? (size_t)PTHREAD_STACK_MIN : 0),
