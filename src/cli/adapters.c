@@ -173,7 +173,7 @@ static void judge(struct adapters *adapters, const struct executable *program,
 			continue;
 		if (adapters->why_none[0])
 			say_why(adapters->why[i], "%s", adapters->why_none);
-		else if (finding->inside & bit && !(wish->with & bit))
+		else if (finding->inside & bit)
 			say_why(adapters->why[i], "%s is linked into the program itself",
 				known[i].name);
 		else

@@ -118,6 +118,26 @@ void holds_say(const struct holds *holds, const struct adapters *adapters)
 	}
 }
 
+/* Whether anything else would have stood in the way nobody knows. */
+static int explain_forbidden(uint32_t forbidden, const char *command, struct diag *diag)
+{
+	char names[64] = "";
+	size_t length = 0;
+	bool several = forbidden & (forbidden - 1);
+
+	for (unsigned i = 0; i < ADAPTERS; i++)
+		if (forbidden >> i & 1)
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+						   !length               ? ""
+						   : forbidden >> i == 1 ? " and "
+									 : ", ",
+						   adapters_name(i));
+	diag_set(diag, 0, "%s: nothing came of it: the adapter%s for %s %s left out by --without",
+		 command, several ? "s" : "", names, several ? "were" : "was");
+	return diag_hint(diag, -ENOENT,
+			 "record it without that option, or link it with libunweave");
+}
+
 int holds_explain(const struct adapters *adapters, const char *command, struct diag *diag)
 {
 	const char *inside = "";
@@ -135,6 +155,8 @@ int holds_explain(const struct adapters *adapters, const char *command, struct d
 					 : "link it with libunweave, or with libuv, libevent or "
 					   "GLib as shared libraries");
 	}
+	if (adapters->forbidden)
+		return explain_forbidden(adapters->forbidden, command, diag);
 	if (!adapters->loaded) {
 		diag_set(diag, 0, "%s: ended without calling a hook of libunweave", command);
 		return diag_hint(diag, -ENOENT,

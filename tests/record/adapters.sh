@@ -145,7 +145,11 @@ leaves_the_rest_alone()
 is_forbidden()
 {
 	record --without libuv -- loop 5
-	[ "$status" -eq 1 ] && says 'ended without calling a hook of libunweave' &&
+	[ "$status" -eq 1 ] &&
+		says 'nothing came of it: the adapter for libuv was left out by --without$' || return 1
+	record --without all -- loop 5
+	[ "$status" -eq 1 ] &&
+		says 'nothing came of it: the adapter for libuv was left out by --without$' &&
 		record --without all --with libuv -- loop 5 && says 'adapters: libuv 1.44.2'
 }
 
@@ -175,6 +179,8 @@ goes_with_hooks()
 is_inside()
 {
 	record_other inside
+	[ "$status" -eq 1 ] && says 'nothing came of it: libuv is linked into the program itself' || return 1
+	record_other inside --with libuv
 	[ "$status" -eq 1 ] && says 'nothing came of it: libuv is linked into the program itself'
 }
 
