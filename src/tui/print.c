@@ -35,7 +35,7 @@ static int advance(struct top *top)
 		uint64_t pause = watch_pause_ns(top->watch);
 
 		r = top_pass(top);
-		if (r < 0 || watch_totals(top->watch)->over)
+		if (r < 0 || watch_has_ended(top->watch))
 			break;
 		sleep_ns(pause < until - now ? pause : until - now);
 	}

@@ -96,7 +96,11 @@ int top_refresh(struct top *top)
 int top_listen(struct top *top)
 {
 	bool listens = watch_totals(top->watch)->source == WATCH_EVENTS;
-	int r = watch_listen(top->watch, listens ? WATCH_NO_EVENTS : WATCH_ALL_EVENTS);
+	int r;
+
+	if (watch_totals(top->watch)->over)
+		return 0;
+	r = watch_listen(top->watch, listens ? WATCH_NO_EVENTS : WATCH_ALL_EVENTS);
 
 	if (r == 0)
 		r = watch_lint_renew(top->lint);

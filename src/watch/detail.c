@@ -190,6 +190,9 @@ static void find_frames(struct watch *watch)
 	struct chosen *chosen = &watch->chosen;
 	struct watch_detail *told = &chosen->told;
 
+	/* As it was when it could be read for the last time. */
+	if (watch->totals.over && !told->ended && chosen->frame_count)
+		return;
 	chosen->frame_count = 0;
 	if (told->ended || watch->totals.over)
 		told->no_frames = told->ended ? "it has ended" : "the program has ended";

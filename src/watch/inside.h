@@ -112,6 +112,7 @@ struct watch {
 	uint64_t ticks;                /* that it showed at `totals.now` */
 	struct recorder *recorder;     /* NULL: no events are taken */
 	uint64_t latest;               /* time of its last event: none is before */
+	uint64_t seen_alive;           /* when it was last seen to live; 0: not yet */
 	enum watch_wish wish;          /* of a living program */
 	uint64_t unasked;              /* events a second that are taken with WATCH_FEW_EVENTS */
 	uint64_t taken;                /* records, when they were last counted ... */
@@ -136,6 +137,8 @@ struct watch {
 
 	/* The picture. */
 	uint64_t pictures; /* so far, and changes of their warnings */
+	uint64_t made;     /* the same without these changes */
+	bool stale;        /* events came since, or all was forgotten */
 	struct watch_totals totals;
 	/* Of all sites: created, ended, and runs that are over; and at the last picture. */
 	struct site_counts counted, before;
@@ -211,6 +214,8 @@ void thread_forget(struct threads *threads);
 void thread_mark(struct watch *watch);
 /* Those of the picture. -ENOMEM. */
 int thread_refresh(struct watch *watch);
+/* Those that have ended since the last picture did so with the program, and are as they were. */
+void thread_keep(struct threads *threads);
 
 /* tally.c: what the model tells, added up. */
 struct model_sink tally_sink(struct watch *watch);

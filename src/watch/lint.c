@@ -133,6 +133,7 @@ int watch_lint_renew(struct watch_lint *lint)
 	struct lint_limits limits = lint->lints.limits;
 
 	lint->source = watch_totals(lint->watch)->source;
+	lint->judged = 0;
 	memset(lint->sightings, 0, sizeof(lint->sightings));
 	lint->told_count = 0;
 	lints_fini(&lint->lints);
@@ -301,7 +302,9 @@ static void look_at_threads(struct watch_lint *lint)
 	const struct watch *watch = lint->watch;
 
 	lint->kept = false;
-	lint->monotonic = clock_monotonic();
+	/* The picture may be of a while ago, when its program ended. */
+	lint->monotonic =
+		watch_passed(watch_passed(watch->totals.now, clock_raw()), clock_monotonic());
 	for (uint32_t i = 0; watch->model && i < model_lanes(watch->model); i++) {
 		struct model_lane lane;
 
@@ -451,15 +454,20 @@ int watch_lint_refresh(struct watch_lint *lint)
 {
 	int r = 0;
 
+	/* That of a program that has ended stays, and so does what was said of it. */
+	if (lint->judged == lint->watch->made)
+		return 0;
 	/* It did without events, all of a sudden. */
 	if (lint->source != watch_totals(lint->watch)->source)
 		r = watch_lint_renew(lint);
 	if (r == 0 && !lint->reader)
 		r = judge(lint);
 
-	if (r == 0)
-		mark_tasks(lint);
-	return r;
+	if (r < 0)
+		return r;
+	mark_tasks(lint);
+	lint->judged = lint->watch->made;
+	return 0;
 }
 
 uint32_t watch_lint_count(const struct watch_lint *lint)

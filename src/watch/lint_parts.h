@@ -24,6 +24,7 @@ struct sighting {
 
 struct watch_lint {
 	struct watch *watch;
+	uint64_t judged;          /* which picture of the watch's; 0: none yet */
 	enum watch_source source; /* that what was seen is of */
 	struct lints lints;
 	struct model_sink tap;

@@ -159,12 +159,12 @@ static bool is_polling(const struct native *native)
 uint64_t lint_unheard_ns(struct watch_lint *lint, const struct watch_task *task)
 {
 	struct watch *watch = lint->watch;
-	uint32_t tid = watch->attachment ? thread_of_unheard(watch, task->id) : 0;
-	struct sighting *seen;
+	struct sighting *seen = find_sighting(lint, task->id, watch->totals.first);
+	bool alive = watch->attachment && !watch->totals.over;
+	uint32_t tid = alive ? thread_of_unheard(watch, task->id) : 0;
 
-	if (!tid)
+	if (alive ? !tid : !seen)
 		return 0;
-	seen = find_sighting(lint, task->id, watch->totals.first);
 	if (!seen) {
 		seen = sight(lint, task->id, 0, tid);
 		seen->start = watch->totals.first;
@@ -206,6 +206,31 @@ static uint32_t plant(struct watch_lint *lint, const struct sighting *seen)
 	return node;
 }
 
+/* The same warning at the last picture; NULL: there was none. */
+static const struct watch_warning *told_before(const struct watch_lint *lint,
+					       const struct lint_warning *warning)
+{
+	for (uint32_t i = 0; i < lint->told_count; i++)
+		if (lint->told[i].lint.kind == warning->kind &&
+		    lint->told[i].lint.worst_task == warning->worst_task)
+			return &lint->told[i];
+	return NULL;
+}
+
+/* A program that has ended has no memory to look at: what was seen while it lived. */
+static bool keep_place(const struct watch_lint *lint, struct lint_warning *warning, char *kernel)
+{
+	const struct watch_warning *before =
+		lint->watch->totals.over ? told_before(lint, warning) : NULL;
+
+	if (!before)
+		return false;
+	warning->stack = before->lint.stack;
+	warning->how = before->lint.how;
+	memcpy(kernel, before->kernel, NATIVE_KERNEL);
+	return true;
+}
+
 /* What was seen of the worst while it was so, or can be seen now. */
 static void find_stack(struct watch_lint *lint, struct lint_warning *warning, struct sighting *ret)
 {
@@ -216,6 +241,8 @@ static void find_stack(struct watch_lint *lint, struct lint_warning *warning, st
 	*ret = seen ? *seen : (struct sighting){0};
 	if (seen && (seen->resumed || seen->native.count))
 		warning->how = "in";
+	else if (lint->watch->totals.over)
+		return;
 	else if (warning->kind == LINT_ENDLESS)
 		read_chain(lint, warning->worst_task, ret);
 	else if (warning->kind != LINT_RUN)
@@ -228,6 +255,8 @@ int lint_find_places(struct watch_lint *lint)
 	struct sighting found;
 
 	for (uint32_t i = 0; i < lints->count && i < LINT_TOLD_MOST; i++) {
+		if (keep_place(lint, &lints->at[i], lint->kernels[i]))
+			continue;
 		find_stack(lint, &lints->at[i], &found);
 		lints->at[i].stack = plant(lint, &found);
 		memcpy(lint->kernels[i], found.native.kernel, NATIVE_KERNEL);

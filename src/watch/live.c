@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "arena/clock.h"
+#include "snapshot/snapshot.h"
 #include "watch/inside.h"
 
 #define PASS_NS UINT64_C(20000000)         /* a screen still answers */
@@ -17,6 +18,8 @@
  */
 #define UNASKED_RATE 1000000u
 #define COUNT_NS NS_PER_S /* that they were many for a moment is no reason */
+
+#define RATE_NS (NS_PER_S / 10) /* the last moments of a program that are too few for a rate */
 
 static void on_event(const struct unweave_event *event, void *data)
 {
@@ -33,6 +36,7 @@ static void on_event(const struct unweave_event *event, void *data)
 		told.time = watch->latest;
 	else
 		watch->latest = told.time;
+	watch->stale = true;
 	/* All frames are of one table, for as long as the recorder lives: one block. */
 	r = model_feed(watch->model, &told, 0);
 	if (r < 0)
@@ -125,7 +129,8 @@ static int listen(struct watch *watch, enum watch_wish wish)
 	watch->wish = wish;
 	watch->taken = watch->spared = 0;
 	watch->note[0] = '\0';
-	if (wish == WATCH_NO_EVENTS) {
+	/* What has ended has nothing to say any more: what it left is in the table. */
+	if (wish == WATCH_NO_EVENTS || !attach_is_alive(watch->attachment)) {
 		note_table(watch, "nothing is recorded");
 		return 0;
 	}
@@ -210,13 +215,15 @@ static void note_end(struct watch *watch)
 /* Tasks from before are told some at each pass: there are many of those until all are known. */
 static int take(struct watch *watch, uint64_t at_most_ns)
 {
-	uint64_t end = clock_raw() + at_most_ns;
+	uint64_t end = clock_raw() + at_most_ns, begun = clock_ticks(watch->attachment->clock);
 	int r, taken = 0;
 
 	do {
 		r = recorder_pass(watch->recorder);
 		taken = r < 0 ? r : taken + r;
 	} while (r >= 0 && recorder_has_census(watch->recorder) && clock_raw() < end);
+	if (!recorder_totals(watch->recorder).drain.program_ended)
+		watch->seen_alive = recorder_ns(watch->recorder, begun);
 	return taken;
 }
 
@@ -302,12 +309,61 @@ static void go_on_by_table(struct watch *watch)
 	note_table(watch, why);
 }
 
+static uint64_t later(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/*
+ * What went on when the program ended did so until then, or shortly before. Where nothing was
+ * recorded here, the table says when the last thing was noted in it.
+ */
+static int find_end(struct watch *watch, uint64_t before)
+{
+	struct snapshot snapshot;
+	int r;
+
+	if (before) {
+		watch->totals.now = later(before, later(watch->latest, watch->seen_alive));
+		return 0;
+	}
+	if (watch->recorder)
+		return 0;
+	r = snapshot_take(&snapshot, watch->attachment);
+	if (r < 0)
+		return r;
+	if (snapshot.ended)
+		watch->ticks = snapshot.ticks;
+	snapshot_fini(&snapshot);
+	return 0;
+}
+
+static int set_moment(struct watch *watch, uint64_t before, const struct clock_moment *now)
+{
+	struct watch_totals *totals = &watch->totals;
+	int r = 0;
+
+	/* On the clock of the events: how long something lasts is to the point. */
+	totals->now = watch->recorder ? recorder_ns(watch->recorder, now->ticks) : now->raw;
+	watch->ticks = now->ticks;
+	if (totals->over)
+		r = find_end(watch, before);
+	totals->last = totals->now;
+	totals->interval = before ? watch_passed(before, totals->now) : 0;
+	if (totals->over && totals->interval < RATE_NS)
+		totals->interval = 0;
+	return r;
+}
+
 int live_refresh(struct watch *watch)
 {
 	uint64_t before = watch->totals.now;
 	struct clock_moment now = clock_measure(watch->attachment->clock);
 	int r;
 
+	/* It stays as it was last. */
+	if (watch->totals.over && before)
+		return 0;
 	if (watch->spared)
 		go_on_by_table(watch);
 	/* All that was emitted until now is known then, and of what came after, some. */
@@ -317,15 +373,14 @@ int live_refresh(struct watch *watch)
 	if (r < 0)
 		return r;
 	note_end(watch);
-	/* Nothing goes on in a program that has ended. */
-	if (!watch->totals.over || !before) {
-		/* On the clock of the events: how long something lasts is to the point. */
-		watch->totals.now =
-			watch->recorder ? recorder_ns(watch->recorder, now.ticks) : now.raw;
-		watch->totals.last = watch->totals.now;
-		watch->ticks = now.ticks;
+	if (watch->totals.over) {
+		thread_keep(&watch->threads);
+		if (before && !watch->stale)
+			return 0;
 	}
-	watch->totals.interval = before ? watch_passed(before, watch->totals.now) : 0;
+	r = set_moment(watch, before, &now);
+	if (r < 0)
+		return r;
 	watch->totals.slotless = atomic_load(&watch->attachment->control->tasks_lost);
 	r = picture_make(watch);
 	spare_program(watch);

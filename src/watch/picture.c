@@ -286,10 +286,13 @@ int picture_make(struct watch *watch)
 	int r = make_room(watch, tasks, watch->attachment ? slots : tasks + 1);
 
 	watch->pictures++;
+	watch->made++;
+	watch->stale = false;
 	if (r < 0)
 		return r;
 	begin_totals(watch);
-	if (watch->attachment)
+	/* Of what runs in a program that has ended, it is known what was seen before. */
+	if (watch->attachment && !watch->totals.over)
 		unheard_find(watch);
 	r = thread_refresh(watch);
 	if (r < 0)

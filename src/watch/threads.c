@@ -265,6 +265,13 @@ int thread_refresh(struct watch *watch)
 	return r;
 }
 
+void thread_keep(struct threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (!threads->at[i].gone)
+			threads->at[i].told.ended = false;
+}
+
 uint32_t watch_thread_count(const struct watch *watch)
 {
 	return watch->threads.count;

@@ -77,6 +77,7 @@ void watch_forget(struct watch *watch)
 	watch->model = model_free(watch->model);
 	watch->task_count = 0;
 	watch->pictures++;
+	watch->stale = true;
 	watch->counted = watch->before = (struct site_counts){0};
 	site_forget(&watch->sites);
 	thread_forget(&watch->threads);
@@ -112,6 +113,12 @@ uint64_t watch_pause_ns(const struct watch *watch)
 {
 	return watch->recorder && !watch->totals.over ? recorder_pause_ns(watch->recorder)
 						      : NS_PER_S;
+}
+
+bool watch_has_ended(const struct watch *watch)
+{
+	return watch->totals.over ||
+	       (watch->recorder && recorder_totals(watch->recorder).drain.program_ended);
 }
 
 int watch_refresh(struct watch *watch)

@@ -270,6 +270,9 @@ int watch_pass(struct watch *watch);
 /* How long to wait before the next one, at most. */
 uint64_t watch_pause_ns(const struct watch *watch);
 
+/* Whether nothing more will come, so that there is no use in waiting before the last picture. */
+bool watch_has_ended(const struct watch *watch);
+
 /* Makes the picture of this moment. -ENOMEM, -EIO. */
 int watch_refresh(struct watch *watch);
 

@@ -255,6 +255,17 @@ keeps_what_was_last()
 	end
 }
 
+keeps_the_warnings()
+{
+	begin "$lively"
+	open_screen 80x24 "$pid" --view warnings --warn wait=100ms
+	sees '6 warnings \([1-9]\)' '^! long wait +.* locksmith' || return 1
+	kill -KILL "$pid"
+	sees '! the program has ended: this is how it was last' '6 warnings \([1-9]\)' '^! long wait +.* locksmith' \
+		' 1 thread ' && press e 5 && sees '^.* [0-9]+ lively +[0-9<]+ %' '6 warnings \([1-9]\)' && press q
+	end
+}
+
 prints_plain_text()
 {
 	env -u TERM LC_ALL=C timeout 60 "$unweave" top -b --sort name --rows 5 "$pid" </dev/null >printed 2>words
@@ -348,5 +359,6 @@ try 'the only program is found' finds_the_only_one
 try 'a trace is shown at any moment' replays
 end
 try 'a program that is killed stays on the screen' keeps_what_was_last KILL
+try 'and what it was warned of' keeps_the_warnings
 try 'and one that becomes another' keeps_what_was_last exec
 finish

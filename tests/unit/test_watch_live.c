@@ -565,6 +565,91 @@ static void a_program_that_ends_is_over(void)
 	munmap(common, sizeof(*common));
 }
 
+static void what_ran_when_the_program_ended_is_still_shown(void)
+{
+	static void (*const steps[])(void) = {make_old, make_and_run, wake_and_run_on, NULL};
+	const struct watch_thread *thread;
+	uint64_t shown;
+
+	start_child(steps);
+	step(true);
+	begin_watch(WATCH_ALL_EVENTS);
+	refresh();
+	step(true);
+	step(true);
+	watch_for(50 * MS);
+	shown = watch_totals(watch)->now;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(becomes_over());
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(watch_totals(watch)->now, shown);
+		CHECK_EQ(watch_totals(watch)->threads, 1);
+		CHECK_EQ(task(1).state, WATCH_RUNNING);
+		CHECK_EQ(watch_thread_count(watch), 1);
+		thread = watch_thread_at(watch, 0);
+		CHECK(!thread->ended);
+		CHECK_EQ(thread->task, common->tasks[1]);
+		CHECK(thread->task_ns >= 50 * MS && thread->task_ns != WATCH_UNKNOWN);
+		CHECK(thread->busy > 0 && thread->busy != WATCH_UNKNOWN);
+		refresh();
+	}
+	end_watch();
+	unlink(arena_path);
+	munmap(common, sizeof(*common));
+}
+
+/* Nothing was ever recorded of it: the table has its tasks and threads, and no times. */
+static void of_a_program_that_has_ended_before_there_is_the_table(void)
+{
+	static void (*const steps[])(void) = {make_old, make_and_run, NULL};
+
+	start_child(steps);
+	step(true);
+	step(true);
+	find_child();
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
+	refresh();
+	refresh();
+	CHECK(watch_totals(watch)->over);
+	CHECK_STR_EQ(watch_note(watch), "the program has ended");
+	CHECK_EQ(watch_totals(watch)->source, WATCH_TABLE);
+	CHECK_EQ(watch_totals(watch)->alive, 2);
+	CHECK_EQ(watch_totals(watch)->threads, 1);
+	CHECK_EQ(task(1).created, WATCH_UNKNOWN);
+	CHECK_EQ(task(1).since, WATCH_UNKNOWN);
+	CHECK_EQ(task(1).busy, WATCH_UNKNOWN);
+	end_watch();
+	unlink(arena_path);
+	munmap(common, sizeof(*common));
+}
+
+/* The program and who watched it were killed at once: what lasted did so until then. */
+static void times_of_a_program_that_has_ended_end_with_it(void)
+{
+	static void (*const steps[])(void) = {make_old, make_and_run, NULL};
+
+	start_child(steps);
+	step(true);
+	fflush(stdout);
+	watch_and_die();
+	find_child();
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	poll(NULL, 0, 100);
+	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
+	refresh();
+	CHECK_EQ(task(1).state, WATCH_WAITING);
+	CHECK_EQ(task(1).runs, 1);
+	CHECK(is_between(task(1).busy, common->inner, common->outer));
+	CHECK(watch_totals(watch)->now - task(1).since < 50 * MS);
+	end_watch();
+	unlink(arena_path);
+	munmap(common, sizeof(*common));
+}
+
 static void a_program_that_becomes_another_is_over(void)
 {
 	static void (*const steps[])(void) = {make_old, become_another, NULL};
@@ -668,6 +753,9 @@ int main(void)
 	RUN(a_circle_of_tasks_is_found_with_their_chains);
 	RUN(a_task_that_runs_since_before_is_seen_to_run);
 	RUN(a_program_that_ends_is_over);
+	RUN(what_ran_when_the_program_ended_is_still_shown);
+	RUN(of_a_program_that_has_ended_before_there_is_the_table);
+	RUN(times_of_a_program_that_has_ended_end_with_it);
 	RUN(a_program_that_becomes_another_is_over);
 	RUN(an_arena_that_is_cut_ends_it);
 	RUN(an_arena_full_of_nonsense_is_survived);

@@ -70,6 +70,25 @@ finds_what_spins()
 		[ "$(grep -c '^! ' told)" -eq 1 ]
 }
 
+# It is killed while it is watched: what there was to warn of is wanted then.
+tells_of_one_that_was_killed()
+{
+	rm -f ready
+	mkfifo ready
+	"$faulty" endless 60000 >ready &
+	pid=$!
+	read -r _ <ready
+	timeout 60 "$unweave" top -b -d 20 --view warnings --warn queue=none "$pid" >told &
+	top=$!
+	sleep 3
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	wait $top
+	cat told
+	grep -q '^! the program has ended' told && grep -q ' 1 thread ' told &&
+		grep -E '^! never yields .* faulty +count_forever faulty\.c:[0-9]+ *$' told
+}
+
 # They are found one after the other, which is no growth.
 finds_many()
 {
@@ -82,6 +101,7 @@ try 'a task that nobody woke' warns 'lost wake' asking await_answer lost-wake 2 
 try 'a timer that nobody watches' warns 'lost wake' faulty await_timeout lost-timer 2 $calm
 try 'a blocking call, with the native stack of its thread' sees_the_blocked_thread
 try 'a task that never yields' warns 'never yields' faulty count_forever endless 2 $calm
+try 'the same, of a program that is killed' tells_of_one_that_was_killed
 try 'tasks that take turns for too long' warns 'queue delay' hog hog starved 4 run=none
 try 'a task that wakes itself' warns self-wakes faulty stir restless 1 $calm
 try 'a task that polls and finds nothing' warns 'empty runs' faulty look_again empty 1 $calm
