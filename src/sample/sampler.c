@@ -172,6 +172,18 @@ static void raise_file_limit(void)
 	}
 }
 
+/* Of a thread that is still there: the first one need not be. ESRCH if none is. */
+static struct clocks_perf try_perf(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	struct clocks_perf perf = {.error = ESRCH};
+
+	threads_scan(threads);
+	for (uint32_t i = 0; i < threads->count && perf.error == ESRCH; i++)
+		perf = clocks_try_perf(threads->all[i].tid, sampler->period_ns);
+	return perf;
+}
+
 /*
  * A perf event starts and stops a clock each time that its thread wakes and sleeps. In a virtual
  * machine that takes 2 us, which a thread may do for each request; a timer takes nothing.
@@ -187,7 +199,7 @@ static void choose_driver(struct sampler *sampler)
 		return;
 	}
 	if (wanted)
-		perf = clocks_try_perf(sampler->threads.pid, sampler->period_ns);
+		perf = try_perf(sampler);
 	sampler->user_only = perf.allowed && perf.user_only;
 	sampler->driver = perf.allowed ? SAMPLER_PERF : SAMPLER_TIMER;
 	/* One that has ended by now needs neither. */

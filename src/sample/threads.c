@@ -100,10 +100,12 @@ bool threads_look(const struct threads *threads, struct thread *thread)
 	thread->blocked = blocked && threads->signal &&
 			  strtoull(blocked, NULL, 16) >> (threads->signal - 1) & 1;
 	state = field_of(status, "\nState:\t");
-	thread->sleeping = state && (*state == 'S' || *state == 'D');
+	thread->sleeping = state && *state != 'R';
+	/* The first one stays for as long as there are others. */
+	thread->ended = state && (*state == 'Z' || *state == 'X');
 	switches = field_of(status, "\nvoluntary_ctxt_switches:\t");
 	thread->switches = switches ? strtoull(switches, NULL, 10) : 0;
-	return true;
+	return !thread->ended;
 }
 
 static struct thread *find(const struct threads *threads, pid_t tid)
@@ -160,7 +162,7 @@ int threads_scan(struct threads *threads)
 		struct thread *known = tid > 0 ? find(threads, tid) : NULL;
 
 		if (known)
-			known->seen = true;
+			known->seen = !known->ended;
 		else if (tid > 0)
 			r = add(threads, tid);
 	}

@@ -14,13 +14,14 @@ struct thread {
 	uint32_t inner; /* as the program does: another one in a container */
 	char name[32];
 	bool seen;     /* in the scan under way, or the last one */
+	bool ended;    /* nothing is left of it but its number */
 	bool blocked;  /* it blocks the sampler's signal */
 	bool armed;    /* it has its clock */
 	uint8_t looks; /* since it was found to block the signal; a new one does, for a moment */
 	int fd;        /* of its perf event; -1: none */
 
 	/* For samples by the wall clock. */
-	bool sleeping;     /* when it was looked at last */
+	bool sleeping;     /* or anything but running, when it was looked at last */
 	uint64_t switches; /* times that it had gone to sleep by itself, then */
 	bool asked;        /* since it was looked at */
 	bool roused;       /* it slept when it was asked last */

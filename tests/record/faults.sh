@@ -117,6 +117,15 @@ has_small_stacks()
 		[ "$(count t.unw samples)" -gt 0 ]
 }
 
+# 300 ms; $1: how many samples that makes at the least, then options
+goes_on_elsewhere()
+{
+	record "${@:2}" -- work 1 elsewhere work 300
+	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge "$1" ] || return 1
+	grep -q 'the signal\|SIGURG' words && return 1
+	return 0
+}
+
 # Perf events may be forbidden, which is said.
 chooses_its_clock()
 {
@@ -280,6 +289,8 @@ try 'by the wall clock it shows where a run sleeps' sleeps_in_a_run
 try 'that a program takes the signal is noticed' takes_the_signal
 try 'and with timers, which end' takes_the_signal --timers
 try 'the clock of samples is by their rate' chooses_its_clock
+try 'a program whose first thread has ended is sampled' goes_on_elsewhere 20 -F 999
+try 'and with timers' goes_on_elsewhere 20 --timers
 try 'that a program has the signal is said' has_the_signal
 try 'a program that uses SIGPROF gets it' uses_sigprof
 try 'and with timers' uses_sigprof --timers

@@ -19,6 +19,7 @@
  *     handle            SIGURG, by a handler that counts
  *     undisturbed MS    works, and no SIGURG is counted meanwhile
  *     profile MS        works while SIGPROF comes, and counts it
+ *     elsewhere         what follows happens in another thread, and this one ends
  *     middle            what follows happens in the middle of a run
  *     segv, kill, exit STATUS, exec PROGRAM ARGUMENT...
  *     say TEXT
@@ -270,6 +271,17 @@ static void call(void)
 		&(struct unweave_call){.task = task, .go = answer, .code = (void *)answer});
 }
 
+static void *obey_all(void *data);
+
+static void elsewhere(char **rest_of_them)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, obey_all, rest_of_them) != 0)
+		exit(99);
+	pthread_exit(NULL);
+}
+
 static int number(char **argument)
 {
 	return argument[1] ? atoi(argument[1]) : 0;
@@ -320,6 +332,8 @@ static int obey(char **argument)
 		return block(), 1;
 	else if (strcmp(verb, "handle") == 0)
 		return handle(), 1;
+	else if (strcmp(verb, "elsewhere") == 0)
+		elsewhere(argument + 1);
 	else if (strcmp(verb, "middle") == 0)
 		return middle(), 1;
 	else if (strcmp(verb, "segv") == 0)
@@ -331,10 +345,15 @@ static int obey(char **argument)
 	return 2;
 }
 
+static void *obey_all(void *data)
+{
+	for (char **argument = data; *argument;)
+		argument += obey(argument);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
-	for (char **argument = argv + 1; *argument;)
-		argument += obey(argument);
-	return 0;
+	obey_all(argv + 1);
 }
