@@ -96,7 +96,8 @@ static bool was_off_cpu(const struct report *report, const struct model_run *run
 static const char *off_cpu_hint(const struct report *report, const struct model_run *run)
 {
 	return was_off_cpu(report, run) ? " It was hardly on a CPU: 'unweave record --wall' "
-					  "samples threads that sleep, too."
+					  "samples threads that sleep, too; calls such as sleep() "
+					  "and poll() may then end early, with EINTR."
 					: "";
 }
 

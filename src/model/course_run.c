@@ -4,6 +4,18 @@
 
 #include "model/course_parts.h"
 
+/*
+ * Where a run was most of the time. By the wall clock it is sampled all the time; where most
+ * of it has no samples nobody knows.
+ */
+static uint32_t hottest_of(const struct model *model, const struct lane_run *run, uint64_t own)
+{
+	const struct meta_sampler *sampler = reader_sampler(model->reader);
+	bool by_wall = sampler && sampler->driver == SAMPLER_WALL;
+
+	return by_wall && run->cpu + run->asleep < own / 2 ? 0 : run->hottest;
+}
+
 int course_end_run(struct model *model, struct lane *lane, struct lane_run *at, uint64_t end,
 		   bool end_unknown)
 {
@@ -17,15 +29,17 @@ int course_end_run(struct model *model, struct lane *lane, struct lane_run *at, 
 		.inner = run.inner,
 		.idle = run.idle,
 		.cpu = run.cpu,
-		.asleep = run.asleep,
 		.samples = run.samples,
-		.hottest = run.hottest,
 		.begin_unknown = run.begin_unknown || run.start < model->from,
 		.end_unknown = end_unknown,
 		.open = model->over,
 	};
 	uint64_t length = told.end - told.start;
+	uint64_t own = length > run.inner ? length - run.inner : 0;
 
+	/* A sample stands for a period, of which a short run is but a part. */
+	told.asleep = run.asleep < own ? run.asleep : own;
+	told.hottest = hottest_of(model, &run, own);
 	lane_remove(lane, at);
 	if (!task)
 		return 0;
@@ -39,7 +53,7 @@ int course_end_run(struct model *model, struct lane *lane, struct lane_run *at, 
 		task->told.busy += length;
 	task->told.runs++;
 	model->totals.runs++;
-	model->totals.busy += length > run.inner ? length - run.inner : 0;
+	model->totals.busy += own;
 	told.task = &task->told;
 	told.stack = task->told.stack;
 	told.last = task->ending;

@@ -110,35 +110,3 @@ int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order
 		return -errno;
 	return 0;
 }
-
-static bool has_run(const struct threads *threads, struct thread *thread)
-{
-	uint64_t before = thread->switches;
-	bool asked = thread->asked;
-
-	if (!threads_look(threads, thread))
-		return false;
-	thread->asked = false;
-	if (!thread->sleeping)
-		return true;
-	/* One that slept woke up to answer, and went back to sleep: that is one. */
-	return thread->switches != before &&
-	       !(asked && thread->roused && thread->switches == before + 1);
-}
-
-void clocks_ask(struct threads *threads)
-{
-	for (uint32_t i = 0; i < threads->count; i++) {
-		struct thread *thread = &threads->all[i];
-
-		if (thread->blocked)
-			continue;
-		if (!has_run(threads, thread) && thread->answers) {
-			thread->slept++;
-			continue;
-		}
-		thread->roused = thread->sleeping;
-		thread->asked = clocks_order(threads, thread->tid, RING_ORDER_SAMPLE) == 0;
-		thread->answers = true;
-	}
-}

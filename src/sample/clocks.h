@@ -2,7 +2,7 @@
 /*
  * What makes threads sample themselves: a perf event for each, which sends it a
  * signal; a timer for each, which it sets itself when asked to; or the recorder,
- * which asks each thread time and again.
+ * which asks each thread time and again (wall.h).
  */
 #ifndef SAMPLE_CLOCKS_H
 #define SAMPLE_CLOCKS_H
@@ -34,12 +34,5 @@ uint64_t clocks_used(const struct threads *threads);
 
 /* Sends thread `tid` an order. -errno. */
 int clocks_order(const struct threads *threads, pid_t tid, enum ring_order order);
-
-/*
- * By the wall clock: asks those threads for a sample that have run since the last
- * one, other than to answer. One that sleeps is not woken again: its last sample
- * stands for one period more.
- */
-void clocks_ask(struct threads *threads);
 
 #endif /* SAMPLE_CLOCKS_H */

@@ -20,6 +20,7 @@
 #include "sample/stacks.h"
 #include "sample/take.h"
 #include "sample/threads.h"
+#include "sample/wall.h"
 #include "trace/samples.h"
 #include "trace/stacks.h"
 #include "util/cleanup.h"
@@ -45,6 +46,7 @@ struct sampler {
 	bool user_only;
 	uint64_t period_ns;
 	struct threads threads;
+	struct wall wall;
 	struct modules modules;
 	struct take *take;
 	struct stack_finder *finder;
@@ -61,7 +63,6 @@ struct sampler {
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
 	uint64_t flushed_ns;
-	uint64_t asked_ns;     /* by the wall clock */
 	uint64_t counted;      /* CPU ns of all threads when something was heard last */
 	uint64_t heard;        /* samples and losses then */
 	uint64_t samples_then; /* at the last check */
@@ -220,6 +221,10 @@ static void begin(struct sampler *sampler)
 	raise_file_limit();
 	threads_init(&sampler->threads, (pid_t)sampler->attachment->pid,
 		     (int)atomic_load(&arena->signal));
+	sampler->wall.threads = &sampler->threads;
+	sampler->wall.attachment = sampler->attachment;
+	sampler->wall.finder = sampler->finder;
+	sampler->wall.period_ns = sampler->period_ns;
 	take_begin(sampler->take);
 	sampler->begun = clock_ticks(sampler->attachment->clock);
 	atomic_store(&arena->lost, 0);
@@ -451,14 +456,14 @@ static void check(struct sampler *sampler)
 	sampler->samples_then = sampler->samples;
 }
 
-/* `periods`: how many the sample stands for. */
+/* `weight`: the ns that the sample stands for. */
 static int put(struct sampler *sampler, const struct thread *thread, const struct taken *taken,
-	       uint64_t periods, uint32_t flags)
+	       uint64_t weight, uint32_t flags)
 {
 	struct samples_segment segments[RING_RUNS];
 	struct samples_input input = {
 		.ticks = taken->ticks,
-		.weight = sampler->period_ns * periods,
+		.weight = weight,
 		.tid = taken->tid,
 		.flags = flags,
 		.thread_name = thread ? thread->name : "",
@@ -493,24 +498,10 @@ static int put(struct sampler *sampler, const struct thread *thread, const struc
 /* The sample with which a thread fell asleep stands for all of its sleep, once that is over. */
 static int put_sleep(struct sampler *sampler, struct thread *thread)
 {
-	uint32_t slept = thread->slept;
 	struct taken taken;
+	uint64_t slept = wall_take_sleep(thread, &taken);
 
-	thread->slept = 0;
-	if (!slept || !thread->kept || !take_parse(thread->kept, thread->kept_words, &taken))
-		return 0;
-	return put(sampler, thread, &taken, slept, SAMPLE_ASLEEP);
-}
-
-static void keep(struct thread *thread, const struct take *take)
-{
-	uint64_t *words = reallocarray(thread->kept, take->count, sizeof(*words));
-
-	if (!words)
-		return;
-	memcpy(words, take->words, take->count * sizeof(*words));
-	thread->kept = words;
-	thread->kept_words = take->count;
+	return slept ? put(sampler, thread, &taken, slept, SAMPLE_ASLEEP) : 0;
 }
 
 static int on_sample(struct sampler *sampler, const struct taken *taken)
@@ -521,12 +512,14 @@ static int on_sample(struct sampler *sampler, const struct taken *taken)
 	if (taken->ticks < sampler->begun)
 		return 0;
 	if (!taken->asked || !thread)
-		return put(sampler, thread, taken, 1 + (uint64_t)taken->more, 0);
+		return put(sampler, thread, taken, (1 + (uint64_t)taken->more) * sampler->period_ns,
+			   0);
 	r = put_sleep(sampler, thread);
-	if (r < 0)
-		return r;
-	keep(thread, sampler->take);
-	return put(sampler, thread, taken, 1, thread->roused ? SAMPLE_ASLEEP : 0);
+	if (r >= 0)
+		r = put(sampler, thread, taken, wall_weight(&sampler->wall, thread),
+			wall_slept(thread, taken) ? SAMPLE_ASLEEP : 0);
+	wall_answered(&sampler->wall, thread, sampler->take, taken);
+	return r;
 }
 
 static int take_all(struct sampler *sampler)
@@ -558,11 +551,8 @@ int sampler_pass(struct sampler *sampler)
 		}
 		/* Answers first: they are of threads as they were when they were asked. */
 		r = take_all(sampler);
-		if (sampler->driver == SAMPLER_WALL &&
-		    now - sampler->asked_ns >= sampler->period_ns) {
-			sampler->asked_ns = now;
-			clocks_ask(&sampler->threads);
-		}
+		if (sampler->driver == SAMPLER_WALL)
+			wall_ask(&sampler->wall, now);
 		if (now - sampler->checked_ns >= CHECK_NS) {
 			sampler->checked_ns = now;
 			check(sampler);

@@ -7,6 +7,7 @@
 
 #include "arena/clock.h"
 #include "unweave/link.h"
+#include "util/hash.h"
 
 #define FRAMES_MOST 1024u
 #define LOOK_NS UINT64_C(200000000) /* between two looks for code that was mapped since */
@@ -16,6 +17,7 @@ struct stack_finder {
 	uint64_t looked_ns;
 	uint64_t addresses[FRAMES_MOST];
 	uint64_t sps[FRAMES_MOST];
+	uint32_t count;
 };
 
 int stack_finder_new(struct stack_finder **ret, struct modules *modules)
@@ -113,8 +115,14 @@ void stack_finder_find(struct stack_finder *finder, const struct taken *taken,
 	count = result.count;
 	if (!whole && chains)
 		count = scan_for_anchors(finder, taken, count);
+	finder->count = count;
 	ret->native = (struct samples_stack){.addresses = finder->addresses, .count = count};
 	ret->flags |= whole ? 0 : SAMPLE_CUT;
 	for (uint32_t i = 0; i < count; i++)
 		modules_note(finder->modules, finder->addresses[i]);
+}
+
+uint64_t stack_finder_place(const struct stack_finder *finder)
+{
+	return hash_xxh64(finder->addresses, finder->count * sizeof(*finder->addresses), 0);
 }

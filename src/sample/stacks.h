@@ -17,4 +17,7 @@ struct stack_finder *stack_finder_free(struct stack_finder *finder);
 void stack_finder_find(struct stack_finder *finder, const struct taken *taken,
 		       struct samples_input *ret);
 
+/* The same number for the same frames, of the stack that was found last. */
+uint64_t stack_finder_place(const struct stack_finder *finder);
+
 #endif /* SAMPLE_STACKS_H */

@@ -46,17 +46,21 @@ static const char *field_of(const char *status, const char *field)
 	return at ? at + strlen(field) : NULL;
 }
 
-static ssize_t read_status(const struct threads *threads, pid_t tid, char *to, size_t size)
+/* The text of a file of the thread's. Returns its length, or -errno. */
+static ssize_t read_file(const struct threads *threads, pid_t tid, const char *name, char *to,
+			 size_t size)
 {
 	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", threads->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", threads->pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, to, size - 1);
+	if (n < 0)
+		n = -errno;
 	close(fd);
 	to[n > 0 ? n : 0] = 0;
 	return n;
@@ -92,7 +96,7 @@ bool threads_look(const struct threads *threads, struct thread *thread)
 	char status[4096];
 	const char *blocked, *switches, *state;
 
-	if (read_status(threads, thread->tid, status, sizeof(status)) <= 0)
+	if (read_file(threads, thread->tid, "status", status, sizeof(status)) <= 0)
 		return false;
 	read_name(thread, status);
 	thread->inner = read_inner(status, thread->tid);
@@ -106,6 +110,28 @@ bool threads_look(const struct threads *threads, struct thread *thread)
 	switches = field_of(status, "\nvoluntary_ctxt_switches:\t");
 	thread->switches = switches ? strtoull(switches, NULL, 10) : 0;
 	return !thread->ended;
+}
+
+/* "NUMBER ARGUMENTS... SP PC"; or "running". */
+int threads_look_at_call(const struct threads *threads, const struct thread *thread,
+			 struct thread_call *ret)
+{
+	struct thread_call call = {0};
+	char text[256], *sp, *pc;
+	ssize_t n = read_file(threads, thread->tid, "syscall", text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	pc = strrchr(text, ' ');
+	if (pc) {
+		*pc++ = '\0';
+		sp = strrchr(text, ' ');
+		call = (struct thread_call){.number = strtol(text, NULL, 10),
+					    .sp = sp ? strtoull(sp + 1, NULL, 16) : 0,
+					    .pc = strtoull(pc, NULL, 16)};
+	}
+	*ret = call;
+	return 0;
 }
 
 static struct thread *find(const struct threads *threads, pid_t tid)

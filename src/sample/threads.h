@@ -23,12 +23,27 @@ struct thread {
 	/* For samples by the wall clock. */
 	bool sleeping;     /* or anything but running, when it was looked at last */
 	uint64_t switches; /* times that it had gone to sleep by itself, then */
-	bool asked;        /* since it was looked at */
+	bool known;        /* it was asked at all */
+	bool asked;        /* since it was last seen to have gone to sleep */
+	bool answered;     /* what it was asked last */
+	bool late;         /* it has run since, and no answer was there yet */
 	bool roused;       /* it slept when it was asked last */
-	bool answers;      /* it was asked at all */
-	uint32_t slept;    /* periods that its last sample stands for besides its own */
+	bool cut;          /* that ended the call that it slept in */
+	bool anew;         /* it sleeps, and not where its last sample says */
+	bool fragile;      /* the call that it sleeps in then may be one that a signal ends */
+	bool returned;     /* it slept there again, the last time that `anew` was true */
+	uint64_t untold;   /* ns that it slept so; its next sample says where */
+	uint64_t slept;    /* ns that its last sample stands for besides its own */
+	uint64_t place;    /* where that was, as stack_finder_place() has it */
 	uint64_t *kept;    /* that sample, as it was taken; NULL: none */
 	uint64_t kept_words;
+};
+
+/* A call into the kernel. All 0: there is none, since the thread runs. */
+struct thread_call {
+	long number;
+	uint64_t sp;
+	uint64_t pc;
 };
 
 struct threads {
@@ -51,6 +66,13 @@ int threads_scan(struct threads *threads);
 
 /* Looks again whether a thread blocks the signal, and what it is called; false if it is gone. */
 bool threads_look(const struct threads *threads, struct thread *thread);
+
+/*
+ * Looks at the call that a thread sleeps in, without its knowing. Returns -errno, -EPERM where
+ * that is not allowed.
+ */
+int threads_look_at_call(const struct threads *threads, const struct thread *thread,
+			 struct thread_call *ret);
 
 /* NULL if there is none. `inner` is as the program sees it. */
 struct thread *threads_find(const struct threads *threads, uint32_t inner);

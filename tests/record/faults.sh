@@ -83,6 +83,27 @@ sleeps_in_a_run()
 	sleeps_once || sleeps_once || sleeps_once
 }
 
+# A signal ends both calls. What was slept in the second is not told of the first; and no run
+# slept for longer than it took.
+naps_once()
+{
+	record --wall -- nap 5 300
+	all_is_well && "$unweave" report t.unw runs --csv | tr -d '"' | tee shown | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR > 1 { name = $(at["name"]); lasted[name] += $(at["duration_ns"]) }
+		NR > 1 { slept[name] += $(at["asleep_ns"]) }
+		NR > 1 && $(at["asleep_ns"]) > $(at["duration_ns"]) { bad = 1 }
+		END { for (name in lasted) print name, slept[name] / lasted[name] }
+		END { exit bad || slept["napper"] < lasted["napper"] * 0.6 ||
+			slept["poller"] < lasted["poller"] * 0.6 || lasted["poller"] < 3e8 }' &&
+		! grep 'napper.*,poll,\|poller.*,[a-z_]*nanosleep,' shown
+}
+
+naps_in_runs()
+{
+	naps_once || naps_once || naps_once
+}
+
 # What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
 takes_the_signal()
 {
@@ -286,6 +307,7 @@ try 'a program that becomes one without libunweave has one' becomes_a_stranger
 try 'threads that block the signal are counted' blocks_the_signal
 try 'and with timers' blocks_the_signal --timers
 try 'by the wall clock it shows where a run sleeps' sleeps_in_a_run
+try 'and where it goes on when the signal has ended that' naps_in_runs
 try 'that a program takes the signal is noticed' takes_the_signal
 try 'and with timers, which end' takes_the_signal --timers
 try 'the clock of samples is by their rate' chooses_its_clock

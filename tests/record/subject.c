@@ -9,6 +9,8 @@
  *     keep N            makes so many tasks that never run
  *     call              arms a callback, and calls it
  *     doze N MS         runs a task so many times, which works and then sleeps for so long
+ *     nap N MS          runs two tasks so many times, each of which sleeps for so long, or until
+ *                       a signal comes: one in nanosleep(), one in poll()
  *     threads N MS      works on so many threads at once
  *     small N MS        the same on the smallest stacks that there are
  *     alternate MS      works inside of a signal handler on an alternate stack
@@ -26,6 +28,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,6 +96,24 @@ static __attribute__((noinline)) void doze(int times, int ms)
 		unweave_task_suspend(task);
 	}
 	unweave_task_complete(task, UNWEAVE_OK);
+}
+
+static void nap(int times, int ms)
+{
+	uint64_t first = unweave_task_new(UNWEAVE_SITE("napper"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+	uint64_t second = unweave_task_new(UNWEAVE_SITE("poller"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+	for (int i = 0; i < times; i++) {
+		unweave_task_resume(first);
+		nanosleep(&time, NULL);
+		unweave_task_suspend(first);
+		unweave_task_resume(second);
+		poll(NULL, 0, ms);
+		unweave_task_suspend(second);
+	}
+	unweave_task_complete(first, UNWEAVE_OK);
+	unweave_task_complete(second, UNWEAVE_OK);
 }
 
 static void busy(int ms)
@@ -304,6 +325,8 @@ static int obey(char **argument)
 		return doze(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "rest") == 0)
 		return rest(number(argument), number(argument + 1)), 3;
+	else if (strcmp(verb, "nap") == 0)
+		return nap(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "threads") == 0 || strcmp(verb, "small") == 0)
 		return threads(number(argument), number(argument + 1),
 			       *verb == 's' ? (size_t)PTHREAD_STACK_MIN : 0),

@@ -533,6 +533,45 @@ static void samples_belong_to_the_task_and_the_run_they_fell_into(void)
 	CHECK_EQ(totals.last, 450);
 }
 
+static void put_sampler(enum sampler_driver driver)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	struct block block = {.kind = BLOCK_SAMPLER};
+
+	meta_sampler_encode(&payload, &(struct meta_sampler){.driver = driver, .hz = 99});
+	block.raw = (uint32_t)payload.length;
+	maker_must(writer_put(maker.writer, &block, payload.bytes, NULL));
+	buffer_fini(&payload);
+}
+
+static void a_run_sleeps_no_longer_than_it_takes_and_in_a_place_that_is_known(void)
+{
+	struct samples_writer *writer = NULL;
+	struct encoder *one;
+
+	begin_trace();
+	put_sampler(SAMPLER_WALL);
+	one = maker_stream(&maker, 1, false, 0);
+	put(one, RESUME, 100, 16);
+	put(one, SUSPEND, 110, 16);
+	put(one, RESUME, 200, 16);
+	put(one, SUSPEND, 240, 16);
+	put(one, RESUME, 300, 16);
+	put(one, COMPLETE, 400, 16);
+	maker_must(samples_writer_new(&writer, write_block, NULL));
+	put_sample(writer, 105, 4242, 16, 0x5000, SAMPLE_ASLEEP);
+	put_sample(writer, 205, 4242, 16, 0x5000, SAMPLE_ASLEEP);
+	put_sample(writer, 305, 4242, 16, 0x5000, SAMPLE_ASLEEP); /* a quarter of it */
+	maker_must(samples_writer_flush(writer));
+	samples_writer_free(writer);
+	end_trace();
+	read_window(0, UINT64_MAX, (struct model_sink){.run = on_sampled_run});
+	note(&expected, "run 16 cpu 0 samples 0 asleep 10 hottest 0x5000");
+	note(&expected, "run 16 cpu 0 samples 0 asleep 25 hottest 0x5000");
+	note(&expected, "run 16 cpu 0 samples 0 asleep 25 hottest 0");
+	compare();
+}
+
 int main(void)
 {
 	RUN(a_task_runs_waits_and_ends);
@@ -547,6 +586,7 @@ int main(void)
 	RUN(a_window_cuts_what_reaches_over);
 	RUN(random_programs_are_told_as_they_were);
 	RUN(samples_belong_to_the_task_and_the_run_they_fell_into);
+	RUN(a_run_sleeps_no_longer_than_it_takes_and_in_a_place_that_is_known);
 	free(told.lines);
 	free(expected.lines);
 	return check_done();
