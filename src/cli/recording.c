@@ -175,6 +175,9 @@ static int finish(struct recording *recording)
 		r = recorder_leave(recording->recorder);
 	if (r >= 0 && recording->sampler)
 		r = sampler_finish(recording->sampler);
+	/* Names that the file did not take are told with the rest of that: it has its end. */
+	if (r < 0 && r == recorder_totals(recording->recorder).error)
+		r = 0;
 	return r < 0 ? r : recorder_stop(recording->recorder);
 }
 

@@ -58,6 +58,9 @@ static void say_trouble(const struct recording *recording, const struct recorder
 	if (totals->unwritten)
 		say_error(recording->output, "%" PRIu64 " events could not be written: %s",
 			  totals->unwritten, strerror(-totals->error));
+	else if (totals->error)
+		say_error(recording->output, "not all of it could be written: %s",
+			  strerror(-totals->error));
 	if (recording->attachment.cut)
 		say_error(NULL, "the program made its arena smaller: what was left in it is lost");
 	if (totals->drain.unread && totals->drain.unread_why == EPERM) {

@@ -11,7 +11,8 @@
 #include "util/grow.h"
 
 #define ENDS_MAX 8192u
-#define THREADS_PER_BLOCK 4096u /* 44 bytes each at most: they fit a block */
+#define THREAD_BYTES 44u        /* at most */
+#define THREADS_PER_BLOCK 4096u /* so many of them fit a block */
 
 int catalogue_init(struct catalogue *catalogue, const char program[256])
 {
@@ -167,4 +168,15 @@ void catalogue_end(const struct catalogue *catalogue, struct buffer *payload, ui
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		meta_loss_encode(payload, &losses[i]);
 	buffer_put_varint(payload, catalogue->ends_left_out);
+}
+
+uint64_t catalogue_bytes(const struct catalogue *catalogue, bool all)
+{
+	const struct buffer *parts[] = {&catalogue->sites, &catalogue->kinds,
+					&catalogue->callbacks};
+	uint64_t bytes = (uint64_t)catalogue->thread_count * THREAD_BYTES + catalogue->ends.length;
+
+	for (int i = 0; i < CATALOGUE_SITE_PARTS; i++)
+		bytes += parts[i]->length - (all ? 0 : catalogue->sites_told[i]);
+	return bytes;
 }

@@ -57,4 +57,10 @@ bool catalogue_sites(struct catalogue *catalogue, struct buffer *payload, bool a
 void catalogue_end(const struct catalogue *catalogue, struct buffer *payload, uint64_t orphans,
 		   uint64_t reentries);
 
+/*
+ * At most so many bytes will be the payloads of what is still to be said at the end; or, `all`,
+ * of everything.
+ */
+uint64_t catalogue_bytes(const struct catalogue *catalogue, bool all);
+
 #endif /* DRAIN_CATALOGUE_H */

@@ -23,7 +23,16 @@
 #define REPEAT_BYTES (UINT64_C(16) << 20) /* ... also after so much of the file */
 #define MANY_OUTLETS 64u
 #define SHORT_BLOCK_BYTES (32u << 10)
-#define RESERVE_BYTES (64u << 10) /* of the disk, for what must be said at the end */
+
+/*
+ * Of the disk, what is kept for the end: for what is known of it, and for threads and sites that
+ * are yet to come.
+ */
+#define END_BYTES 1024u       /* its blocks, without what they list */
+#define END_STREAM_BYTES 192u /* what a stream that is open may have to say there */
+#define SPARE_BYTES (64u << 10)
+#define SPARE_LEAST_BYTES (16u << 10) /* where there is no more */
+#define PLENTY_BYTES (256u << 10)     /* a disk with so much to spare is not full any more */
 
 /* A stream's way out. */
 struct outlet {
@@ -66,6 +75,22 @@ struct recorder {
 
 DEFINE_FREEP(struct recorder, recorder_free)
 
+/* What the end is known to take, as of now. */
+static uint64_t bytes_of_end(const struct recorder *recorder)
+{
+	return END_BYTES + (uint64_t)recorder->outlets * END_STREAM_BYTES +
+	       catalogue_bytes(&recorder->catalogue, false);
+}
+
+/* Whether there is room for what is prepared, and after it for the end and `least` bytes. */
+static int make_room(struct recorder *recorder, uint64_t least)
+{
+	uint64_t end = bytes_of_end(recorder);
+
+	return writer_reserve(recorder->writer, end + (least > SPARE_BYTES ? least : SPARE_BYTES),
+			      end + least);
+}
+
 /* A block of metadata. Its loss is no event's loss: it will be told again. */
 static void put_meta_of(struct recorder *recorder, enum block_kind kind, struct buffer *payload,
 			uint64_t ticks)
@@ -95,18 +120,22 @@ static void put_session(struct recorder *recorder)
 }
 
 /* One moment on all clocks; and the better the longer it goes on, the rate for listeners. */
-static void put_clock(struct recorder *recorder)
+static struct meta_clock measure_clock(struct recorder *recorder)
 {
-	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
 	struct clock_moment now = clock_measure(recorder->clock);
-	struct meta_clock moment = {now.ticks, now.raw, now.realtime};
 
 	if (now.raw > recorder->start.raw + NS_PER_S)
 		recorder->ticks_per_s =
 			(uint64_t)((unsigned __int128)(now.ticks - recorder->start.ticks) *
 				   NS_PER_S / (now.raw - recorder->start.raw));
-	if (!recorder->writer)
-		return;
+	return (struct meta_clock){now.ticks, now.raw, now.realtime};
+}
+
+static void put_clock(struct recorder *recorder)
+{
+	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
+	struct meta_clock moment = measure_clock(recorder);
+
 	meta_clock_encode(&payload, &moment);
 	put_meta(recorder, BLOCK_CLOCK, &payload);
 }
@@ -130,14 +159,27 @@ static void put_sites(struct recorder *recorder, bool all)
 /* Says everything again that a reader of the file's next part needs. */
 static void repeat_meta(struct recorder *recorder)
 {
-	recorder->repeated_ns = clock_raw();
 	put_clock(recorder);
-	if (!recorder->writer)
-		return;
 	put_session(recorder);
 	put_threads(recorder, true);
 	put_sites(recorder, true);
-	recorder->repeated_bytes = writer_bytes(recorder->writer);
+}
+
+/* Where the disk is full there is no next part, and the room for the end is not for this. */
+static void repeat_if_due(struct recorder *recorder)
+{
+	uint64_t bytes = recorder->writer ? writer_bytes(recorder->writer) : 0;
+
+	if (clock_raw() - recorder->repeated_ns < REPEAT_NS &&
+	    bytes - recorder->repeated_bytes < REPEAT_BYTES)
+		return;
+	recorder->repeated_ns = clock_raw();
+	recorder->repeated_bytes = bytes;
+	if (recorder->writer &&
+	    make_room(recorder, PLENTY_BYTES + catalogue_bytes(&recorder->catalogue, true)) >= 0)
+		repeat_meta(recorder);
+	else
+		measure_clock(recorder);
 }
 
 static int on_thread(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended)
@@ -170,9 +212,8 @@ static int write_block(struct outlet *outlet, const struct block *block, const u
 
 	/* That blocks were refused is said where others find room again, or at the very end. */
 	if (r >= 0 && !outlet->ending)
-		r = writer_reserve(recorder->writer, encoder_owes(outlet->encoder)
-							     ? RESERVE_BYTES * 8
-							     : RESERVE_BYTES);
+		r = make_room(recorder,
+			      encoder_owes(outlet->encoder) ? PLENTY_BYTES : SPARE_LEAST_BYTES);
 	if (r < 0)
 		return r;
 	/*
@@ -412,7 +453,9 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 	if (r < 0)
 		return r;
 	describe_session(recorder, options, recorder->catalogue.program);
-	repeat_meta(recorder);
+	recorder->repeated_ns = clock_raw();
+	if (recorder->writer)
+		repeat_meta(recorder);
 	drain_options = drain_options_of(options);
 	r = drain_new(&recorder->drain, attachment, &drain_options, &sink, diag);
 	if (r < 0)
@@ -469,10 +512,7 @@ static void keep_up(struct recorder *recorder)
 		put_sites(recorder, false);
 	}
 	drain_each(recorder->drain, flush_old, &oldest);
-	if (clock_raw() - recorder->repeated_ns >= REPEAT_NS ||
-	    (recorder->writer &&
-	     writer_bytes(recorder->writer) - recorder->repeated_bytes >= REPEAT_BYTES))
-		repeat_meta(recorder);
+	repeat_if_due(recorder);
 }
 
 int recorder_pass(struct recorder *recorder)
@@ -501,12 +541,18 @@ uint64_t recorder_pause_ns(const struct recorder *recorder)
 int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload)
 {
 	struct block stamped = *block;
-	int r = 0;
+	int r;
 
+	if (!recorder->writer)
+		return 0;
 	if (!stamped.first)
 		stamped.first = stamped.last = clock_ticks(recorder->clock);
-	if (recorder->writer)
-		r = writer_put(recorder->writer, &stamped, payload, NULL);
+	r = writer_prepare(recorder->writer, &stamped, payload);
+	/* How many samples were refused is of the end, too. Names may take what is to spare. */
+	if (r >= 0 && stamped.kind != BLOCK_SAMPLER)
+		r = make_room(recorder, stamped.kind == BLOCK_SAMPLES ? SPARE_LEAST_BYTES : 0);
+	if (r >= 0)
+		r = writer_commit(recorder->writer, NULL);
 	if (r < 0)
 		recorder->error = r;
 	return r;
@@ -544,7 +590,14 @@ static void collect_waits(struct recorder *recorder)
 /* Not worth the room, where that is short, in which the end is to be told. */
 static void put_waits(struct recorder *recorder)
 {
-	if (recorder->waits.length && !recorder->error)
+	int r;
+
+	if (!recorder->waits.length || recorder->error)
+		return;
+	r = make_room(recorder, recorder->waits.length);
+	if (r < 0)
+		recorder->error = r;
+	else
 		put_meta_of(recorder, BLOCK_WAITS, &recorder->waits, recorder->waits_ticks);
 }
 

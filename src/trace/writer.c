@@ -296,27 +296,33 @@ struct flight_totals writer_kept(const struct writer *writer)
 	return writer->flight ? flight_totals(writer->flight) : (struct flight_totals){0};
 }
 
-int writer_reserve(struct writer *writer, uint64_t bytes)
+/* Keeps room on the disk for what is prepared and so many bytes after it. */
+static int keep_room(const struct writer *writer, uint64_t bytes)
 {
 	struct rlimit limit;
 
-	if (writer->flight)
-		return 0;
-	if (!is_ours(writer)) {
-		writer->prepared = 0;
-		return -EBADF;
-	}
 	bytes += writer->prepared;
 	/* Not every file system looks at the limit, nor knows how to reserve. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && writer->bytes + bytes > limit.rlim_cur)
-		errno = EFBIG;
-	else if (fallocate(writer->fd, FALLOC_FL_KEEP_SIZE, (off_t)writer->bytes, (off_t)bytes) ==
-		 0)
+		return -EFBIG;
+	if (fallocate(writer->fd, FALLOC_FL_KEEP_SIZE, (off_t)writer->bytes, (off_t)bytes) < 0 &&
+	    (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+		return -errno;
+	return 0;
+}
+
+int writer_reserve(struct writer *writer, uint64_t most, uint64_t least)
+{
+	int r;
+
+	if (writer->flight)
 		return 0;
-	if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
-		return 0;
-	writer->prepared = 0;
-	return -errno;
+	r = is_ours(writer) ? keep_room(writer, most) : -EBADF;
+	if (r < 0 && r != -EBADF && least < most)
+		r = keep_room(writer, least);
+	if (r < 0)
+		writer->prepared = 0;
+	return r;
 }
 
 int writer_put(struct writer *writer, const struct block *block, const uint8_t *payload,

@@ -48,10 +48,11 @@ int writer_prepare(struct writer *writer, const struct block *block, const uint8
 int writer_commit(struct writer *writer, struct diag *diag);
 
 /*
- * Between the two: whether there will be room for `bytes` more after the block, which then is kept
- * for them. 0 where the file system cannot say. On failure nothing is prepared any more.
+ * Between the two: whether there will be room for `least` bytes more after the block, which then
+ * is kept for them; and for `most` if there is as much. 0 where the file system cannot say. On
+ * failure nothing is prepared any more.
  */
-int writer_reserve(struct writer *writer, uint64_t bytes);
+int writer_reserve(struct writer *writer, uint64_t most, uint64_t least);
 
 /* Writes a file of what is kept, as the last thing. Returns what open or write met. */
 int writer_save(struct writer *writer, const char *path, struct diag *diag);

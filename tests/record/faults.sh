@@ -242,6 +242,22 @@ fills_the_disk()
 	[ $? -eq 4 ] && all_is_well && says 'events could not be written: File too large'
 }
 
+# Samples do not take the room that is kept for the end.
+fills_it_with_samples()
+{
+	local pid
+	rm -f ./*.unw
+	"$subject" work 3000 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	(ulimit -f 64 && exec "$unweave" record -F 9999 -o t.unw -p $pid) 2>words
+	status=$?
+	cat words
+	wait $pid
+	[ "$status" -eq 0 ] && all_is_well && says 'samples were lost' && says 'written: File too large' &&
+		[ "$(count t.unw samples)" -gt 0 ]
+}
+
 is_interrupted()
 {
 	rm -f ./*.unw
@@ -326,6 +342,7 @@ try 'a program that slept is sampled once it runs' wakes_up
 try 'timers end with the session' ends_its_timers INT
 try 'and by themselves if the recorder is killed' ends_its_timers KILL
 try 'a full disk is said, and ends nothing' fills_the_disk
+try 'a disk full of samples has room for the end' fills_it_with_samples
 try 'SIGTERM ends the command, and is passed on' is_interrupted TERM 143
 try 'SIGINT, too' is_interrupted INT 130
 try 'SIGINT ends the recording of a running program, which goes on' stops_recording INT

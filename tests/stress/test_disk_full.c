@@ -19,11 +19,13 @@
 
 #define THREADS 4
 #define DISK "1m"
+#define SMALL_DISK "64k"
+#define FEW_HOOKS 400
 #define BALLAST (512 << 10)
 #define FILE_LIMIT (4 << 20) /* room for the arena, not for the trace */
 #define SMALL_BUFFER "2097152"
 
-static char disk[128], ballast[160], output[160];
+static char disk[128], small_disk[128], ballast[160], output[160];
 static uint64_t disk_losses; /* in the file that was checked last */
 
 static bool write_text(const char *path, const char *text)
@@ -47,15 +49,17 @@ static bool become_able_to_mount(void)
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/uid_map", map);
 }
 
-/* A disk of 1 MiB, half of which a ballast takes. */
-static bool make_disk(void)
+/* A disk of 1 MiB, half of which a ballast takes; and a much smaller one. */
+static bool make_disks(void)
 {
 	snprintf(disk, sizeof(disk), "%s", stress_path("disk", 0));
+	snprintf(small_disk, sizeof(small_disk), "%s", stress_path("small", 0));
 	snprintf(ballast, sizeof(ballast), "%s/ballast", disk);
 	snprintf(output, sizeof(output), "%s/trace", disk);
-	return become_able_to_mount() && mkdir(disk, 0700) == 0 &&
+	return become_able_to_mount() && mkdir(disk, 0700) == 0 && mkdir(small_disk, 0700) == 0 &&
 	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("tmpfs", disk, "tmpfs", 0, "size=" DISK) == 0;
+	       mount("tmpfs", disk, "tmpfs", 0, "size=" DISK) == 0 &&
+	       mount("tmpfs", small_disk, "tmpfs", 0, "size=" SMALL_DISK) == 0;
 }
 
 static void put_ballast(void)
@@ -151,6 +155,33 @@ static void a_disk_that_has_room_again_is_written_to_again(void)
 	record_on_full_disk(true);
 }
 
+/* What is kept for the end is no reason to refuse what comes before it. */
+static void a_small_disk_holds_what_fits(void)
+{
+	struct recording_options options = {.path = output, .plain = true};
+	struct program_options work = options_of();
+	struct recording recording;
+	struct program program;
+	struct trace trace;
+
+	snprintf(output, sizeof(output), "%s/trace", small_disk);
+	work.hooks = FEW_HOOKS;
+	program_start(&program, &work);
+	CHECK(recording_start(&recording, program.pid, &options));
+	CHECK(program_finish(&program, 20000));
+	CHECK(recording_finish(&recording, 20000));
+	CHECK_EQ(recording.board->totals.error, 0);
+	CHECK_EQ(recording.board->totals.unwritten, 0);
+	CHECK(trace_read(&trace, output));
+	CHECK(trace.closed);
+	CHECK_EQ(trace.lost, 0);
+	CHECK(trace.events >= THREADS * FEW_HOOKS);
+	printf("# %" PRIu64 " events in %" PRIu64 " bytes\n", trace.events, trace.bytes);
+	trace_fini(&trace);
+	recording_fini(&recording);
+	program_fini(&program);
+}
+
 /* The limit is a signal to who does not expect it: a program that records itself must not get it.
  */
 static void a_limit_on_file_sizes_does_not_end_a_program_that_records_itself(void)
@@ -186,13 +217,16 @@ int main(void)
 {
 	stress_begin(120);
 	RUN(a_limit_on_file_sizes_does_not_end_a_program_that_records_itself);
-	if (make_disk()) {
+	if (make_disks()) {
 		RUN(a_disk_that_stays_full_leaves_a_valid_file);
 		RUN(a_disk_that_has_room_again_is_written_to_again);
+		RUN(a_small_disk_holds_what_fits);
 		umount2(disk, MNT_DETACH);
+		umount2(small_disk, MNT_DETACH);
 	} else {
 		skip("a disk that stays full leaves a valid file");
 		skip("a disk that has room again is written to again");
+		skip("a small disk holds what fits");
 	}
 	return check_done();
 }

@@ -205,6 +205,30 @@ static void a_block_that_does_not_fit_leaves_the_file_as_it_was(void)
 	writer_free(writer);
 }
 
+static void a_small_disk_is_asked_for_less(void)
+{
+	struct block block = block_of(1000);
+	struct writer *writer = new_writer(NULL);
+	uint8_t payload[1000] = {0};
+	struct rlimit before, limit;
+	struct stat st;
+
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 4000;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CHECK_EQ(writer_prepare(writer, &block, payload), 0);
+	CHECK_EQ(writer_reserve(writer, 8000, 2000), 0);
+	CHECK_EQ(writer_commit(writer, NULL), 0);
+	CHECK_EQ(writer_prepare(writer, &block, payload), 0);
+	CHECK_EQ(writer_reserve(writer, 8000, 2000), -EFBIG);
+	CHECK_EQ(writer_bytes_after(writer), 16 + 64 + 1000);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+	writer_free(writer);
+	CHECK_EQ(stat(path_of("trace"), &st), 0);
+	CHECK_EQ(st.st_size, 16 + 64 + 1000);
+}
+
 static int descriptor_of_trace(void)
 {
 	struct stat trace, st;
@@ -297,6 +321,7 @@ int main(void)
 	RUN(a_block_that_does_not_shrink_stays_plain);
 	RUN(the_size_to_come_is_known_between_the_halves);
 	RUN(a_block_that_does_not_fit_leaves_the_file_as_it_was);
+	RUN(a_small_disk_is_asked_for_less);
 	RUN(a_file_that_took_over_the_descriptor_is_left_alone);
 	RUN(what_cannot_be_a_trace_is_refused_in_a_sentence);
 	RUN(a_directory_without_permission_is_refused);
