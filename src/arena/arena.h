@@ -70,7 +70,7 @@
 #include "unweave.h"
 
 #define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
-#define ARENA_LAYOUT 4u
+#define ARENA_LAYOUT 5u
 
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */
@@ -171,6 +171,10 @@ struct arena_session {
 };
 
 #define ARENA_TIMERS 16u /* orders that may wait at a time */
+/* An order is a thread, and in the bits above: 0, this, or an errno if it was refused. */
+#define ARENA_TIMER_BEGUN 0xffu /* a thread of the program is at it */
+#define ARENA_TIMER_SHIFT 24u
+#define ARENA_TIMER_THREAD 0xffffffu
 
 /* Samples: who takes them, and how. The ring itself is elsewhere. */
 struct arena_sampler {
@@ -185,7 +189,9 @@ struct arena_sampler {
 	_Atomic uint64_t taking;    /* end of the record that is being taken; <= `tail`: none is */
 	/*
 	 * Threads that are to have a timer; 0: none. Signals of one number do not
-	 * queue up, so an order stays here until some thread that gets one takes it.
+	 * queue up, so an order stays here until some thread that gets one carries it
+	 * out, and one that is refused until the recorder has seen that. Each step but
+	 * the recorder's is a compare-and-swap: an order may be of a later session by then.
 	 */
 	_Atomic uint32_t timers[ARENA_TIMERS];
 };

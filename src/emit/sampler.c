@@ -35,7 +35,7 @@
  * Timers that were set: id + 1, session, thread. Whoever takes one off deletes it: nobody else
  * may, since the kernel may have given its id to the program by then.
  */
-#define TIMERS_MAX 1024u
+#define TIMERS_MAX 4096u
 static _Atomic uint64_t timers[TIMERS_MAX];
 static _Atomic uint32_t timers_used; /* of the table, ever: nothing is noted beyond */
 static _Atomic uint32_t timers_seen; /* looks at whether the thread of one has ended */
@@ -397,9 +397,9 @@ static void delete_timers(uint32_t session, int age)
 
 /*
  * Has a thread sampled by its CPU clock: any of the process, so that one that
- * sleeps need not be woken for it.
+ * sleeps need not be woken for it. Returns the errno with which it is refused.
  */
-static void start_timer(struct arena_control *control, int signal, uint32_t tid)
+static int start_timer(struct arena_control *control, int signal, uint32_t tid)
 {
 	uint64_t period = atomic_load_explicit(&control->sampler.period_ns, memory_order_relaxed);
 	struct itimerspec time = {.it_interval = {.tv_sec = (time_t)(period / 1000000000),
@@ -410,34 +410,44 @@ static void start_timer(struct arena_control *control, int signal, uint32_t tid)
 	int id;
 
 	if (!period)
-		return;
+		return 0;
 	event.sigev_value.sival_int = (int)session;
 	event._sigev_un._tid = (pid_t)tid;
 	time.it_value = time.it_interval;
 	/* Not by the library's functions, which may take memory. */
 	if (syscall(SYS_timer_create, clock, &event, &id) < 0)
-		return;
+		return errno == EINVAL ? 0 : errno; /* EINVAL: the thread has ended */
 	if (!note_timer(timer_entry(id, session, tid))) {
-		delete_stopped_timers();
-		if (!note_timer(timer_entry(id, session, tid))) {
-			syscall(SYS_timer_delete, id);
-			return;
-		}
+		syscall(SYS_timer_delete, id);
+		return ENOSPC;
 	}
 	syscall(SYS_timer_settime, id, 0, &time, NULL);
+	return 0;
 }
 
 static void start_timers(struct arena_control *control, int signal)
 {
+	bool tidied = false;
+
 	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
 		_Atomic uint32_t *order = &control->sampler.timers[i];
-		uint32_t tid = atomic_load_explicit(order, memory_order_relaxed);
+		uint32_t tid = atomic_load_explicit(order, memory_order_relaxed), begun;
+		uint32_t error;
 
+		begun = tid | ARENA_TIMER_BEGUN << ARENA_TIMER_SHIFT;
 		/* One of those that see it gets it. */
-		if (tid)
-			tid = atomic_exchange_explicit(order, 0, memory_order_acq_rel);
-		if (tid)
-			start_timer(control, signal, tid);
+		if (!tid || tid >> ARENA_TIMER_SHIFT ||
+		    !atomic_compare_exchange_strong(order, &tid, begun))
+			continue;
+		error = (uint32_t)start_timer(control, signal, tid);
+		if (error && !tidied) {
+			/* Once: it takes a call for each timer that there is. */
+			tidied = true;
+			delete_stopped_timers();
+			error = (uint32_t)start_timer(control, signal, tid);
+		}
+		atomic_compare_exchange_strong(order, &begun,
+					       error ? tid | error << ARENA_TIMER_SHIFT : 0);
 	}
 }
 
@@ -488,6 +498,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	} else if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed)) {
 		if (info->si_code == SI_QUEUE)
 			obey(control, signal, info, context);
+		else if (info->si_code == SI_USER && !info->si_pid)
+			/* What it was to say is lost where too many signals are pending. */
+			start_timers(control, signal);
 		else if (info->si_code >= POLL_IN && info->si_code <= POLL_HUP) /* a perf event */
 			take_sample(control, context, thread_id(), 0, false);
 	}

@@ -59,6 +59,8 @@ struct sampler {
 	bool delivered;        /* one that runs was told so at the last pass */
 	uint64_t ran;          /* CPU ns of the program when one that runs was looked for */
 	uint64_t look_ns;      /* when that may be done again, unless the last time was of use */
+	uint32_t lacking_ever; /* a clock: neither a timer nor a perf event could be had */
+	int lack;              /* errno of the last timer that could not */
 
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
@@ -300,12 +302,16 @@ static bool order_timer(struct sampler *sampler, const struct thread *thread)
 	return false;
 }
 
+/* Those that no thread has begun yet. */
 static uint32_t count_orders(const struct sampler *sampler)
 {
 	uint32_t count = 0;
 
-	for (unsigned i = 0; i < ARENA_TIMERS; i++)
-		count += atomic_load(&shared(sampler)->timers[i]) != 0;
+	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
+		uint32_t order = atomic_load(&shared(sampler)->timers[i]);
+
+		count += order && !(order >> ARENA_TIMER_SHIFT);
+	}
 	return count;
 }
 
@@ -345,21 +351,93 @@ static void deliver_orders(struct sampler *sampler)
 	sampler->look_ns = now + LOOK_SHARE * (own_cpu_ns() - begun);
 }
 
-/* What perf cannot do for a thread, such as one file too many, a timer can. */
-static void arm(struct sampler *sampler, struct thread *thread)
+static int arm_perf(struct sampler *sampler, struct thread *thread, bool user_only)
 {
 	struct threads *threads = &sampler->threads;
-	int r = -ENOTSUP;
+	int r = clocks_arm_perf(thread, threads->signal, sampler->period_ns, user_only);
 
-	if (sampler->driver == SAMPLER_PERF)
-		r = clocks_arm_perf(thread, threads->signal, sampler->period_ns,
-				    sampler->user_only);
 	/* It may have ended since it was looked at, and another program have its number. */
 	if (r == 0 && tgkill(threads->pid, thread->tid, 0) < 0) {
 		close(thread->fd);
 		thread->fd = -1;
 	}
+	return r;
+}
+
+/* What perf cannot do for a thread, such as one file too many, a timer can. */
+static void arm(struct sampler *sampler, struct thread *thread)
+{
+	int r = -ENOTSUP;
+
+	if (sampler->driver == SAMPLER_PERF)
+		r = arm_perf(sampler, thread, sampler->user_only);
 	thread->armed = r == 0 || r == -ESRCH || order_timer(sampler, thread);
+}
+
+/* What a timer cannot do, such as one signal too many, perf can. */
+static void arm_otherwise(struct sampler *sampler, struct thread *thread, int error)
+{
+	struct clocks_perf perf = {.error = EPERM};
+
+	if (!sampler->options.no_perf)
+		perf = clocks_try_perf(thread->tid, sampler->period_ns);
+	if (perf.allowed && arm_perf(sampler, thread, perf.user_only) == 0) {
+		if (perf.user_only && !sampler->user_only)
+			add_note(sampler, "Time in the kernel is not sampled where a perf event "
+					  "stands in for a timer (kernel.perf_event_paranoid).");
+		sampler->user_only |= perf.user_only;
+		return;
+	}
+	if (tgkill(sampler->threads.pid, thread->tid, 0) < 0)
+		return;
+	sampler->lacking_ever += !thread->lacked;
+	sampler->lack = error;
+	thread->lacked = true;
+	thread->refused = true;
+}
+
+static void look_at_refusals(struct sampler *sampler)
+{
+	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
+		_Atomic uint32_t *at = &shared(sampler)->timers[i];
+		uint32_t order = atomic_load(at), error = order >> ARENA_TIMER_SHIFT;
+		struct thread *thread;
+
+		if (!error || error == ARENA_TIMER_BEGUN)
+			continue;
+		atomic_store(at, 0);
+		thread = threads_find(&sampler->threads, order & ARENA_TIMER_THREAD);
+		if (thread && thread->fd < 0)
+			arm_otherwise(sampler, thread, (int)error);
+	}
+}
+
+/* There may be room by now: for some, lest a program in want be asked all the time. */
+static void try_again(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	uint32_t left = ARENA_TIMERS;
+
+	for (uint32_t i = 0; i < threads->count && left; i++)
+		if (threads->all[i].refused) {
+			threads->all[i].refused = false;
+			threads->all[i].armed = false;
+			left--;
+		}
+}
+
+static void note_lack(struct sampler *sampler)
+{
+	uint32_t count = sampler->lacking_ever;
+	const char *why = strerror(sampler->lack);
+
+	if (sampler->lack == EAGAIN)
+		why = "no more signals may be pending (ulimit -i)";
+	else if (sampler->lack == ENOSPC)
+		why = "there are too many threads";
+	if (count)
+		add_note(sampler, "%u thread%s could not be sampled, or not all the time: %s.",
+			 count, count == 1 ? "" : "s", why);
 }
 
 /* Counts those that mean it; check() looks at them again later on. */
@@ -379,6 +457,7 @@ static void look_after_threads(struct sampler *sampler)
 
 	if (threads_scan(threads) < 0)
 		return;
+	look_at_refusals(sampler);
 	sampler->blocked = 0;
 	sampler->waiting = 0;
 	for (uint32_t i = 0; i < threads->count; i++) {
@@ -417,7 +496,7 @@ static bool is_deaf(struct sampler *sampler)
 	uint64_t heard = sampler->samples + lost(sampler), counted = 0;
 
 	for (uint32_t i = 0; i < threads->count; i++)
-		if (!threads->all[i].blocked)
+		if (!threads->all[i].blocked && !threads->all[i].lacked)
 			counted += clocks_counted(threads, &threads->all[i]);
 	if (heard != sampler->heard || counted < sampler->counted) {
 		sampler->heard = heard;
@@ -452,6 +531,7 @@ static void check(struct sampler *sampler)
 		/* Has threads look at their signal again, and end their timers. */
 		recorder_renew(sampler->recorder);
 	}
+	try_again(sampler);
 	check_ring(sampler);
 	sampler->samples_then = sampler->samples;
 }
@@ -607,6 +687,8 @@ int sampler_halt(struct sampler *sampler)
 		add_note(sampler, "%u thread%s the signal, and %s not sampled.",
 			 sampler->blocked_ever, sampler->blocked_ever == 1 ? " blocks" : "s block",
 			 sampler->blocked_ever == 1 ? "was" : "were");
+	if (sampler->on)
+		note_lack(sampler);
 	if (sampler->on) {
 		atomic_store(&shared(sampler)->on, 0);
 		r = take_rest(sampler);

@@ -17,6 +17,8 @@ struct thread {
 	bool ended;    /* nothing is left of it but its number */
 	bool blocked;  /* it blocks the sampler's signal */
 	bool armed;    /* it has its clock */
+	bool refused;  /* it could not get one, the last time that it was tried */
+	bool lacked;   /* that has been so at some time */
 	uint8_t looks; /* since it was found to block the signal; a new one does, for a moment */
 	int fd;        /* of its perf event; -1: none */
 

@@ -178,6 +178,18 @@ wakes_up()
 	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 40 ]
 }
 
+# Perf events stand in, unless they are forbidden or not wanted; that is said then. $1: what for
+may_have_no_timers()
+{
+	(ulimit -i 0 && record "${@:2}" -- threads 3 300 && [ "$status" -eq 0 ]) && all_is_well || return 1
+	if [ "$1" = samples ] && ! says 'could not be sampled'; then
+		[ "$(count t.unw samples)" -gt 20 ]
+	else
+		says '[34] threads could not be sampled, or not all the time: .*ulimit -i' &&
+			"$unweave" info t.unw | grep -q 'could not be sampled' && ! says SIGURG
+	fi
+}
+
 # The program goes on, and its timers end by themselves; $1: how samples are taken
 loses_its_recorder()
 {
@@ -329,6 +341,8 @@ try 'and with timers, which end' takes_the_signal --timers
 try 'the clock of samples is by their rate' chooses_its_clock
 try 'a program whose first thread has ended is sampled' goes_on_elsewhere 20 -F 999
 try 'and with timers' goes_on_elsewhere 20 --timers
+try 'threads that may have no timers have perf events' may_have_no_timers samples
+try 'or are counted' may_have_no_timers words --timers
 try 'that a program has the signal is said' has_the_signal
 try 'a program that uses SIGPROF gets it' uses_sigprof
 try 'and with timers' uses_sigprof --timers

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,11 +47,16 @@ static void set_up(void)
 	set_mode(ARENA_MODE_OFF);
 }
 
-static void ask(void)
+static void send_order(enum ring_order order)
 {
-	union sigval value = {.sival_ptr = (void *)(uintptr_t)RING_ORDER_SAMPLE};
+	union sigval value = {.sival_ptr = (void *)(uintptr_t)order};
 
 	pthread_sigqueue(pthread_self(), (int)taker.control->sampler.signal, value);
+}
+
+static void ask(void)
+{
+	send_order(RING_ORDER_SAMPLE);
 }
 
 /* What the functions of a chain found out while they ran. */
@@ -267,6 +273,142 @@ static void a_thread_whose_stack_is_elsewhere_has_a_sample_without(void)
 	stack.ss_flags = SS_DISABLE;
 	sigaltstack(&stack, NULL);
 }
+
+/* Timers, which an emulator has of its own. They are not to tick. */
+#define NEVER_NS (3600 * UINT64_C(1000000000))
+
+static void begin_timers(void)
+{
+	struct arena_sampler *sampler;
+
+	set_up();
+	sampler = &taker.control->sampler;
+	atomic_fetch_add(&sampler->session, 1);
+	atomic_store(&sampler->period_ns, NEVER_NS);
+	set_mode(ARENA_MODE_SAMPLES);
+}
+
+/* Orders a timer for a thread; returns what is said to that. */
+static uint32_t order_timer(uint32_t tid)
+{
+	struct arena_sampler *sampler = &taker.control->sampler;
+
+	atomic_store(&sampler->timers[3], tid);
+	send_order(RING_ORDER_TIMERS);
+	return atomic_exchange(&sampler->timers[3], 0);
+}
+
+static unsigned count_timers(void)
+{
+	FILE *file = fopen("/proc/self/timers", "r");
+	unsigned count = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		count += strncmp(line, "ID:", 3) == 0;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void end_timers(void)
+{
+	atomic_store(&taker.control->sampler.on, 0);
+	set_mode(ARENA_MODE_OFF);
+	unweave_task_complete(unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL), UNWEAVE_OK);
+	CHECK_EQ(count_timers(), 0);
+}
+
+/* How many of the user's signals and timers are pending. */
+static rlim_t count_pending(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	unsigned long count = 0;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "SigQ: %lu", &count) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static struct rlimit set_pending_limit(rlim_t most)
+{
+	struct rlimit before, now;
+
+	CHECK_EQ(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+	now = (struct rlimit){most < before.rlim_max ? most : before.rlim_max, before.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &now), 0);
+	return before;
+}
+
+static void a_timer_that_is_refused_is_told(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct rlimit before;
+
+	begin_timers();
+	/* The order itself arrives without what it says. */
+	before = set_pending_limit(0);
+	CHECK_EQ(order_timer(tid), tid | (uint32_t)EAGAIN << ARENA_TIMER_SHIFT);
+	CHECK_EQ(count_timers(), 0);
+	setrlimit(RLIMIT_SIGPENDING, &before);
+	CHECK_EQ(order_timer(tid), 0);
+	CHECK_EQ(count_timers(), 1);
+	end_timers();
+}
+
+static void an_order_that_another_thread_has_begun_is_left_to_it(void)
+{
+	uint32_t begun = (uint32_t)syscall(SYS_gettid) | ARENA_TIMER_BEGUN << ARENA_TIMER_SHIFT;
+
+	begin_timers();
+	CHECK_EQ(order_timer(begun), begun);
+	CHECK_EQ(count_timers(), 0);
+	end_timers();
+}
+
+static void *order_own_timer(void *data)
+{
+	(void)data;
+	CHECK_EQ(order_timer((uint32_t)syscall(SYS_gettid)), 0);
+	return NULL;
+}
+
+static void timers_of_ended_threads_make_room(void)
+{
+	struct rlimit before;
+	pthread_t thread;
+
+	begin_timers();
+	/* Others may have some as well. */
+	before = set_pending_limit(count_pending() + 30);
+	for (int i = 0; i < 100; i++) {
+		CHECK_EQ(pthread_create(&thread, NULL, order_own_timer, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	setrlimit(RLIMIT_SIGPENDING, &before);
+	end_timers();
+}
+
+/* The limit of signals may be lower. */
+static void threads_beyond_the_table_are_told(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid), said = 0;
+	unsigned count = 0;
+
+	begin_timers();
+	while (count < 100000 && !said) {
+		said = order_timer(tid);
+		count += !said;
+	}
+	CHECK(said >> ARENA_TIMER_SHIFT == ENOSPC || said >> ARENA_TIMER_SHIFT == EAGAIN);
+	CHECK_EQ(count_timers(), count);
+	CHECK(count >= ARENA_LINES || said >> ARENA_TIMER_SHIFT == EAGAIN);
+	end_timers();
+}
 #endif
 
 static void on_own_signal(int signal)
@@ -299,6 +441,10 @@ int main(void)
 #ifdef __x86_64__
 	if (!DEFERS_SIGNALS)
 		RUN(a_thread_whose_stack_is_elsewhere_has_a_sample_without);
+	RUN(a_timer_that_is_refused_is_told);
+	RUN(an_order_that_another_thread_has_begun_is_left_to_it);
+	RUN(timers_of_ended_threads_make_room);
+	RUN(threads_beyond_the_table_are_told);
 #endif
 	RUN(a_program_that_takes_the_signal_is_noticed_at_the_next_session);
 	return check_done();
