@@ -35,6 +35,7 @@
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
 #define TIMERS_HZ_MOST 100u      /* which every kernel's clock keeps up with */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
+#define SENT_MOST 10u            /* orders in a row that are sent at once again */
 #define LOOK_SHARE 50u           /* looks for a thread that runs: one part in so many of our time */
 
 struct sampler {
@@ -54,11 +55,17 @@ struct sampler {
 	uint64_t samples;
 	uint64_t unwritten;
 	uint32_t blocked;
-	uint32_t blocked_ever; /* at two looks in a row */
-	uint32_t waiting;      /* for a timer: no thread that ran has set it yet */
-	bool delivered;        /* one that runs was told so at the last pass */
-	uint64_t ran;          /* CPU ns of the program when one that runs was looked for */
-	uint64_t look_ns;      /* when that may be done again, unless the last time was of use */
+	uint32_t blocked_ever;  /* at two looks in a row */
+	uint32_t waiting;       /* for a timer: no thread that ran has set it yet */
+	bool delivered;         /* one that runs was told so at the last pass */
+	uint64_t ran;           /* CPU ns of the program when one that runs was looked for */
+	uint64_t look_ns;       /* when that may be done again, unless the last time was of use */
+	uint32_t sent;          /* orders that waited when one that runs was told last; 0: done */
+	uint32_t unanswered;    /* times in a row that none of them was taken then */
+	uint64_t unanswered_ns; /* since when, and CPU ns of the program then */
+	uint64_t unanswered_ran;
+	bool probed;         /* an order waits, or was taken, to see whether the handler is ours */
+	uint64_t unheard_ns; /* of CPU time without a sample, at the last check; 0: all is well */
 	uint32_t lacking_ever; /* a clock: neither a timer nor a perf event could be had */
 	int lack;              /* errno of the last timer that could not */
 
@@ -288,14 +295,14 @@ static const struct thread *find_running(struct threads *threads)
 	return NULL;
 }
 
-/* Orders a timer for the thread. False if too many orders wait already. */
-static bool order_timer(struct sampler *sampler, const struct thread *thread)
+/* Leaves an order for a thread of the program. False if too many wait already. */
+static bool order(struct sampler *sampler, uint32_t what)
 {
 	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
-		_Atomic uint32_t *order = &shared(sampler)->timers[i];
+		_Atomic uint32_t *place = &shared(sampler)->timers[i];
 
-		if (atomic_load(order) == 0) {
-			atomic_store(order, thread->inner);
+		if (atomic_load(place) == 0) {
+			atomic_store(place, what);
 			return true;
 		}
 	}
@@ -348,7 +355,25 @@ static void deliver_orders(struct sampler *sampler)
 		return;
 	runs = find_running(threads);
 	sampler->delivered = runs && clocks_order(threads, runs->tid, RING_ORDER_TIMERS) == 0;
+	if (sampler->delivered)
+		sampler->sent = count_orders(sampler);
 	sampler->look_ns = now + LOOK_SHARE * (own_cpu_ns() - begun);
+}
+
+/* Whether one of the orders was taken since a thread was told of them. */
+static void look_for_answer(struct sampler *sampler)
+{
+	uint32_t left = count_orders(sampler);
+
+	if (!left || left < sampler->sent) {
+		sampler->unanswered = 0;
+	} else if (sampler->sent && sampler->unanswered++ == 0) {
+		sampler->unanswered_ns = clock_monotonic();
+		sampler->unanswered_ran = clocks_used(&sampler->threads);
+	}
+	sampler->sent = 0;
+	if (sampler->unanswered > SENT_MOST)
+		sampler->delivered = false;
 }
 
 static int arm_perf(struct sampler *sampler, struct thread *thread, bool user_only)
@@ -371,7 +396,7 @@ static void arm(struct sampler *sampler, struct thread *thread)
 
 	if (sampler->driver == SAMPLER_PERF)
 		r = arm_perf(sampler, thread, sampler->user_only);
-	thread->armed = r == 0 || r == -ESRCH || order_timer(sampler, thread);
+	thread->armed = r == 0 || r == -ESRCH || order(sampler, thread->inner);
 }
 
 /* What a timer cannot do, such as one signal too many, perf can. */
@@ -457,6 +482,7 @@ static void look_after_threads(struct sampler *sampler)
 
 	if (threads_scan(threads) < 0)
 		return;
+	look_for_answer(sampler);
 	look_at_refusals(sampler);
 	sampler->blocked = 0;
 	sampler->waiting = 0;
@@ -489,8 +515,8 @@ static void check_ring(struct sampler *sampler)
 	sampler->lost_then = now;
 }
 
-/* Whether threads use the CPU and no sample says so, lost ones included. */
-static bool is_deaf(struct sampler *sampler)
+/* CPU ns that threads have used since a sample said so, lost ones included. */
+static uint64_t count_unheard(struct sampler *sampler)
 {
 	const struct threads *threads = &sampler->threads;
 	uint64_t heard = sampler->samples + lost(sampler), counted = 0;
@@ -501,36 +527,74 @@ static bool is_deaf(struct sampler *sampler)
 	if (heard != sampler->heard || counted < sampler->counted) {
 		sampler->heard = heard;
 		sampler->counted = counted;
+		sampler->probed = false;
 	}
-	return counted - sampler->counted > DEAF_PERIODS * sampler->period_ns;
+	return counted - sampler->counted;
 }
 
-/* Threads change their masks; and a program may take our signal over. */
-static void check(struct sampler *sampler)
+/* Threads change their masks. True if any has, by which CPU time without samples is explained. */
+static bool look_at_masks(struct sampler *sampler, bool all)
 {
 	struct threads *threads = &sampler->threads;
-	const char *name = sigabbrev_np(threads->signal);
-	bool deaf = is_deaf(sampler);
+	bool changed = false;
 
 	for (uint32_t i = 0; i < threads->count; i++) {
 		bool before = threads->all[i].blocked;
 
-		if (deaf || before)
+		if (all || before)
 			threads_look(threads, &threads->all[i]);
-		/* The time may be that of a thread that blocks the signal since. */
-		if (threads->all[i].blocked != before) {
-			deaf = false;
-			sampler->heard = UINT64_MAX;
-		}
+		changed |= threads->all[i].blocked != before;
 	}
-	/* A thread that began to take part has looked, and says that it is not ours any more. */
-	if (!atomic_load(&shared(sampler)->signal) || deaf) {
-		add_note(sampler, "CPU samples ended: the program has taken %s%s for itself.",
-			 name ? "SIG" : "the ", name ? name : "signal");
-		go_off(sampler);
-		/* Has threads look at their signal again, and end their timers. */
-		recorder_renew(sampler->recorder);
+	return changed;
+}
+
+/* No thread handles it, or one that runs was told to take an order, has run on, and did not. */
+static bool is_signal_gone(const struct sampler *sampler)
+{
+	const struct threads *threads = &sampler->threads;
+
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (!threads->all[i].handled && !threads->all[i].ended)
+			return true;
+	return sampler->unanswered && clock_monotonic() - sampler->unanswered_ns >= CHECK_NS / 2 &&
+	       clocks_used(threads) - sampler->unanswered_ran > DEAF_PERIODS * sampler->period_ns;
+}
+
+/* Has a thread look whose handler it is: one that calls a hook, and one that is seen to run. */
+static void probe(struct sampler *sampler)
+{
+	if (sampler->probed)
+		return;
+	sampler->probed = count_orders(sampler) || order(sampler, ARENA_TIMER_NONE);
+	recorder_renew(sampler->recorder);
+}
+
+static void give_up(struct sampler *sampler)
+{
+	const char *name = sigabbrev_np(sampler->threads.signal);
+
+	add_note(sampler, "CPU samples ended: the program has taken %s%s for itself.",
+		 name ? "SIG" : "the ", name ? name : "signal");
+	go_off(sampler);
+	/* Has threads look at their signal again, and end their timers. */
+	recorder_renew(sampler->recorder);
+}
+
+/* A program may take our signal over; or its threads are never met by a timer. */
+static void check(struct sampler *sampler)
+{
+	uint64_t unheard = count_unheard(sampler);
+	bool deaf = unheard > DEAF_PERIODS * sampler->period_ns;
+
+	if (look_at_masks(sampler, deaf)) {
+		deaf = false;
+		sampler->heard = UINT64_MAX;
 	}
+	sampler->unheard_ns = deaf ? unheard : 0;
+	if (deaf && is_signal_gone(sampler))
+		give_up(sampler);
+	else if (deaf)
+		probe(sampler);
 	try_again(sampler);
 	check_ring(sampler);
 	sampler->samples_then = sampler->samples;
@@ -624,6 +688,9 @@ int sampler_pass(struct sampler *sampler)
 	uint64_t now = clock_monotonic();
 	int r = 0;
 
+	/* A thread that began to take part has looked, and says that it is not ours any more. */
+	if (sampler->on && !atomic_load(&shared(sampler)->signal))
+		give_up(sampler);
 	if (sampler->on) {
 		if (sampler->delivered || now - sampler->scanned_ns >= SCAN_NS) {
 			sampler->scanned_ns = now;
@@ -679,6 +746,17 @@ static int take_rest(struct sampler *sampler)
 	return r;
 }
 
+static void say_unheard(struct sampler *sampler)
+{
+	if (!sampler->unheard_ns || sampler->samples + lost(sampler) != sampler->heard)
+		return;
+	add_note(sampler, "No sample of %.1f s of CPU time%s.", (double)sampler->unheard_ns / 1e9,
+		 sampler->driver == SAMPLER_TIMER
+			 ? ": timers see what runs when the kernel's clock ticks, and threads may "
+			   "run in between"
+			 : "");
+}
+
 int sampler_halt(struct sampler *sampler)
 {
 	int r = 0;
@@ -692,6 +770,7 @@ int sampler_halt(struct sampler *sampler)
 	if (sampler->on) {
 		atomic_store(&shared(sampler)->on, 0);
 		r = take_rest(sampler);
+		say_unheard(sampler);
 		for (uint32_t i = 0; i < sampler->threads.count && r >= 0; i++)
 			r = put_sleep(sampler, &sampler->threads.all[i]);
 		go_off(sampler);

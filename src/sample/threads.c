@@ -91,18 +91,25 @@ static uint32_t read_inner(const char *status, pid_t tid)
 	return inner;
 }
 
+/* Whether a set of signals, as words after `field`, has ours. */
+static bool has_signal(const struct threads *threads, const char *status, const char *field)
+{
+	const char *set = field_of(status, field);
+
+	return set && threads->signal && strtoull(set, NULL, 16) >> (threads->signal - 1) & 1;
+}
+
 bool threads_look(const struct threads *threads, struct thread *thread)
 {
 	char status[4096];
-	const char *blocked, *switches, *state;
+	const char *switches, *state;
 
 	if (read_file(threads, thread->tid, "status", status, sizeof(status)) <= 0)
 		return false;
 	read_name(thread, status);
 	thread->inner = read_inner(status, thread->tid);
-	blocked = field_of(status, "\nSigBlk:\t");
-	thread->blocked = blocked && threads->signal &&
-			  strtoull(blocked, NULL, 16) >> (threads->signal - 1) & 1;
+	thread->blocked = has_signal(threads, status, "\nSigBlk:\t");
+	thread->handled = has_signal(threads, status, "\nSigCgt:\t");
 	state = field_of(status, "\nState:\t");
 	thread->sleeping = state && *state != 'R';
 	/* The first one stays for as long as there are others. */

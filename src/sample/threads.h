@@ -16,6 +16,7 @@ struct thread {
 	bool seen;     /* in the scan under way, or the last one */
 	bool ended;    /* nothing is left of it but its number */
 	bool blocked;  /* it blocks the sampler's signal */
+	bool handled;  /* the program handles it, by our handler or by another */
 	bool armed;    /* it has its clock */
 	bool refused;  /* it could not get one, the last time that it was tried */
 	bool lacked;   /* that has been so at some time */

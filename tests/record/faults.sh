@@ -104,13 +104,35 @@ naps_in_runs()
 	naps_once || naps_once || naps_once
 }
 
-# What is ours is gone from its handler by then: it takes 50 periods, and a look once a second.
+# What is ours is gone from its handler by then: it takes 50 periods, a look once a second, and a
+# thread that says so.
 takes_the_signal()
 {
-	record -F 999 "$@" -- work 300 handle work 100 sleep 1500 work 150 sleep 2000 work 10 \
+	record -F 999 "$@" -- work 300 handle work 100 sleep 1500 work 150 sleep 2000 work 60 \
 		undisturbed 100 say on
 	[ "$status" -eq 0 ] && all_is_well && [ "$(cat out)" = on ] &&
 		says 'has taken SIGURG for itself'
+}
+
+# In a thread that calls no hook, by which it would notice. $1: how
+loses_once()
+{
+	record -F 999 -- work 300 "$1" spin 3500 say on
+	[ "$status" -eq 0 ] && all_is_well && says 'has taken SIGURG for itself'
+}
+
+# One that is looked at in its handler blocks the signal, which explains all: three chances.
+loses_the_signal()
+{
+	loses_once "$1" || loses_once "$1" || loses_once "$1"
+}
+
+# The handler is there, and is asked whether it is.
+has_no_samples()
+{
+	record -F 499 --timers -- work 100 unclock spin 3500
+	[ "$status" -eq 0 ] && all_is_well && says 'No sample of [0-3]\.[0-9] s of CPU time' || return 1
+	! grep SIGURG words
 }
 
 has_the_signal()
@@ -338,6 +360,9 @@ try 'by the wall clock it shows where a run sleeps' sleeps_in_a_run
 try 'and where it goes on when the signal has ended that' naps_in_runs
 try 'that a program takes the signal is noticed' takes_the_signal
 try 'and with timers, which end' takes_the_signal --timers
+try 'and in a thread that calls nothing' loses_the_signal handle
+try 'and that it does without' loses_the_signal ignore
+try 'where it did not, it is not said' has_no_samples
 try 'the clock of samples is by their rate' chooses_its_clock
 try 'a program whose first thread has ended is sampled' goes_on_elsewhere 20 -F 999
 try 'and with timers' goes_on_elsewhere 20 --timers

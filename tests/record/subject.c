@@ -19,6 +19,9 @@
  *     leave MS          a child that works, and that nobody waits for
  *     block             SIGURG, in this thread and those that it starts
  *     handle            SIGURG, by a handler that counts
+ *     ignore            SIGURG, as where nobody handles it
+ *     unclock           has no timers any more
+ *     spin MS           works without a task, in wall time
  *     undisturbed MS    works, and no SIGURG is counted meanwhile
  *     profile MS        works while SIGPROF comes, and counts it
  *     elsewhere         what follows happens in another thread, and this one ends
@@ -34,6 +37,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -266,6 +270,25 @@ static void handle(void)
 	sigaction(SIGURG, &action, NULL);
 }
 
+static void unclock(void)
+{
+	for (int id = 0; id < 100; id++)
+		syscall(SYS_timer_delete, id);
+}
+
+static void spin(int ms)
+{
+	struct timespec time;
+	uint64_t begun = 0, now;
+
+	do {
+		burn();
+		clock_gettime(CLOCK_MONOTONIC, &time);
+		now = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+		begun = begun ? begun : now;
+	} while (now - begun < (uint64_t)ms);
+}
+
 static void middle(void)
 {
 	unweave_task_resume(unweave_task_new(UNWEAVE_SITE("middle"), UNWEAVE_MODEL_CHAIN, 0, NULL));
@@ -319,6 +342,8 @@ static int obey(char **argument)
 		busy(number(argument));
 	else if (strcmp(verb, "sleep") == 0)
 		sleep_ms(number(argument));
+	else if (strcmp(verb, "spin") == 0)
+		spin(number(argument));
 	else if (strcmp(verb, "keep") == 0)
 		keep(number(argument));
 	else if (strcmp(verb, "doze") == 0)
@@ -357,6 +382,10 @@ static int obey(char **argument)
 		return handle(), 1;
 	else if (strcmp(verb, "elsewhere") == 0)
 		elsewhere(argument + 1);
+	else if (strcmp(verb, "unclock") == 0)
+		return unclock(), 1;
+	else if (strcmp(verb, "ignore") == 0)
+		return signal(SIGURG, SIG_IGN), 1;
 	else if (strcmp(verb, "middle") == 0)
 		return middle(), 1;
 	else if (strcmp(verb, "segv") == 0)
