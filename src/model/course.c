@@ -130,6 +130,7 @@ static void begin_first_wait(struct model *model, struct lane *lane, struct live
 	course_start_wait(task, event->time, stack ? stack : task->told.stack);
 	task->first = !before;
 	task->begin_unknown = before;
+	task->at_rest = before && stack;
 	task->wake_thread = event->thread;
 }
 

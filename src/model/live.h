@@ -34,6 +34,7 @@ struct live_task {
 	/* Of the present wait, and of an early wake; of one that stands, of its next call. */
 	bool first;
 	bool begin_unknown;
+	bool at_rest; /* if so: its chain was read, which is so only of one that does not run */
 	uint32_t stack;
 	uint64_t since;
 	uint64_t woken; /* 0: not yet */

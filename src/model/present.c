@@ -26,13 +26,18 @@ const char *model_own_name(const struct model_task *task)
 	return live_of(task)->name;
 }
 
-/* Since when a task runs: its outermost run. 0: it is not found. */
-static uint64_t run_start(const struct lane *lane, const struct live_task *task)
+/* Since when a task runs: its outermost run. */
+static void tell_run(const struct lane *lane, const struct live_task *task,
+		     struct model_present *ret)
 {
+	ret->state = MODEL_RUNNING;
+	ret->thread = lane->thread;
 	for (uint32_t i = 0; i < lane->depth; i++)
-		if (lane->nest[i].task == task)
-			return lane->nest[i].start;
-	return 0;
+		if (lane->nest[i].task == task) {
+			ret->since = lane->nest[i].start;
+			ret->early = lane->nest[i].begin_unknown;
+			return;
+		}
 }
 
 /* A task that was created to run is queued from then on: see course_end_wait(). */
@@ -48,6 +53,11 @@ static void tell_wait(const struct live_task *task, struct model_present *ret)
 	if (!woken && is_queued_at_once(task))
 		woken = task->since;
 	ret->state = woken ? MODEL_QUEUED : MODEL_WAITING;
+	/* It was there before: that it waits was a guess, which only its chain can confirm. */
+	if (!woken && task->begin_unknown) {
+		ret->state = task->at_rest ? MODEL_STILL : MODEL_UNTOLD;
+		ret->early = true;
+	}
 	ret->since = woken ? woken : task->since;
 	ret->waited = woken > task->since ? woken - task->since : 0;
 	ret->source = task->woken ? task->source : UNWEAVE_SOURCE_TASK;
@@ -60,14 +70,11 @@ void model_present(const struct model *model, const struct model_task *told,
 
 	*ret = (struct model_present){.uncertain = task->losses != model->losses};
 	if (task->state == LIVE_RUNS) {
-		const struct lane *lane = &model->lanes[task->lane];
-
-		ret->state = MODEL_RUNNING;
-		ret->thread = lane->thread;
-		ret->since = run_start(lane, task);
+		tell_run(&model->lanes[task->lane], task, ret);
 	} else if (course_stands(task)) {
 		ret->state = MODEL_STANDING;
 		ret->since = told->created;
+		ret->early = told->before;
 	} else if (task->state == LIVE_WAITS) {
 		tell_wait(task, ret);
 	}
@@ -94,6 +101,7 @@ void model_lane(const struct model *model, uint32_t index, struct model_lane *re
 	if (lane->depth) {
 		ret->task = lane->nest[lane->depth - 1].id;
 		ret->start = lane->nest[lane->depth - 1].start;
+		ret->early = lane->nest[lane->depth - 1].begin_unknown;
 		ret->outer = lane->nest[0].start;
 	}
 	if (lane->loop_count)

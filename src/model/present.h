@@ -7,17 +7,19 @@
 #include "model/model.h"
 
 enum model_state {
-	MODEL_STILL, /* it does not run, and nobody said that it waits */
+	MODEL_UNTOLD, /* nobody said whether it runs or waits */
 	MODEL_RUNNING,
 	MODEL_QUEUED,
 	MODEL_WAITING,
 	MODEL_STANDING, /* it is there to be called, or to call */
+	MODEL_STILL,    /* it does not run, as its chain said, and nobody said more */
 };
 
 /* What a task is at, and what its figures do not hold yet. */
 struct model_present {
 	enum model_state state;
 	uint64_t since;  /* when it came into this state; 0: unknown */
+	bool early;      /* it was in it before anything was known: earlier than `since` */
 	uint64_t waited; /* ns of the present wait until it was woken, if it is queued */
 	uint32_t thread; /* that it runs on, if it does */
 	uint32_t source; /* enum unweave_source, if it is queued */
@@ -29,6 +31,7 @@ struct model_lane {
 	uint32_t thread;
 	uint64_t task;  /* innermost that runs; 0: none */
 	uint64_t start; /* of that run */
+	bool early;     /* it was running before anything was known: earlier than `start` */
 	uint64_t outer; /* start of the outermost run */
 	uint64_t idle;  /* since then it waits for something to do; 0: it does not */
 	uint64_t loop;  /* innermost loop that it is in; 0: none */

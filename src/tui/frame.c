@@ -12,6 +12,7 @@
 #include "view/figures.h"
 
 #define SLIDER_TEXT 28 /* columns, for the moment */
+#define SILENT_NS UINT64_C(1000000000)
 
 static const char *last_part(const char *path)
 {
@@ -46,7 +47,7 @@ static void program_line(struct top *top, int y)
 			  totals->alive == 1 ? "" : "s");
 	for (int state = WATCH_RUNNING; state < WATCH_STATES; state++)
 		x = state_count(top, y, x, (enum watch_state)state);
-	state_count(top, y, x, WATCH_STILL);
+	state_count(top, y, x, WATCH_UNTOLD);
 	if (top->paused)
 		canvas_right(&top->canvas, y, top->canvas.width - 8, 8, STYLE_SELECTED, " PAUSED ");
 }
@@ -88,6 +89,13 @@ static int doubts(struct top *top, int y)
 			&top->canvas, y + rows++, 0, STYLE_WARNING,
 			"! %s tasks found no place in the table: not shown, if they still live",
 			figure_count(totals->slotless).text);
+	/* At first there is time for it to come. */
+	if (totals->silent && totals->now - totals->first >= SILENT_NS &&
+	    totals->source == WATCH_EVENTS)
+		canvas_print(&top->canvas, y + rows++, 0, STYLE_PLAIN,
+			     "%" PRIu32 " of %" PRIu32
+			     " threads said nothing yet: %s may run tasks that are not shown so",
+			     totals->silent, totals->threads, totals->silent == 1 ? "it" : "they");
 	if (top->plain && top->view != VIEW_WARNINGS && watch_lint_count(top->lint))
 		canvas_print(&top->canvas, y + rows++, 0, STYLE_WARNING,
 			     "! %s warning%s: see --view warnings",

@@ -43,6 +43,7 @@ static const struct entry words[] = {
 	{"site", "where tasks are created"},
 	{"lag", "ready until called"},
 	{"standing", "there to be called"},
+	{"idle", "known not to run"},
 	{"-", "not known"},
 	{"!", "see the warnings"},
 };

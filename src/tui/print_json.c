@@ -44,6 +44,8 @@ static void put_totals(struct json *json, const struct top *top)
 	put_number(json, "ended_per_s", top_rate(top, totals->ended_now));
 	put_number(json, "runs_per_s", top_rate(top, totals->runs_now));
 	json_number(json, "threads", totals->threads);
+	put_number(json, "silent_threads",
+		   totals->source == WATCH_EVENTS ? totals->silent : WATCH_UNKNOWN);
 	put_number(json, "lost_events", totals->lost);
 	put_number(json, "lost_tasks", totals->slotless);
 }

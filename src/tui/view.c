@@ -90,6 +90,7 @@ enum style cell_state_style(enum watch_state state)
 		return STYLE_RUNNING;
 	case WATCH_QUEUED:
 		return STYLE_QUEUED;
+	case WATCH_UNTOLD:
 	case WATCH_STILL:
 	case WATCH_STANDING:
 		return STYLE_FAINT;

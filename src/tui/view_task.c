@@ -65,11 +65,20 @@ static void waits_for(const struct watch_detail *detail, char *to, size_t room)
 			 detail->awaits_name[0] ? ", " : "", detail->awaits_name);
 }
 
+/* Until what is shown was so. */
+static uint64_t passed(const struct page *page, uint64_t since)
+{
+	uint64_t at = page->detail->at;
+
+	return since == WATCH_UNKNOWN ? WATCH_UNKNOWN : at > since ? at - since : 0;
+}
+
 static void state_line(struct page *page)
 {
 	const struct watch_detail *detail = page->detail;
 	const struct watch_row *row = &detail->row;
 	char what[WATCH_TEXT + 64] = "";
+	uint64_t since;
 
 	if (detail->ended) {
 		line(page, STYLE_STRONG, "has ended%s%s; this is how it was last",
@@ -77,31 +86,54 @@ static void state_line(struct page *page)
 		     detail->end == MODEL_INCOMPLETE ? "" : model_end_name(detail->end));
 		return;
 	}
-	if (row->task.state == WATCH_RUNNING)
+	if (row->task.state == WATCH_UNTOLD) {
+		line(page, STYLE_FAINT, "unknown: nothing was heard of it yet");
+		return;
+	}
+	if (row->task.state == WATCH_RUNNING && row->task.thread)
 		snprintf(what, sizeof(what), " on thread %" PRIu32, row->task.thread);
 	else if (row->task.state == WATCH_WAITING)
 		waits_for(detail, what, sizeof(what));
-	line(page, cell_state_style(row->task.state), "%s%s, for %s",
-	     watch_state_name(row->task.state), what, figure_span(row->in_state).text);
+	since = passed(page, row->task.since);
+	line(page, cell_state_style(row->task.state), "%s%s, for %s%s",
+	     watch_state_name(row->task.state), what,
+	     row->task.early && since != WATCH_UNKNOWN ? "more than " : "",
+	     figure_span(since).text);
+}
+
+/* Of one that was there before, it is more. */
+static void age_line(struct page *page, uint64_t lived)
+{
+	const struct watch_row *row = &page->detail->row;
+	const char *place = row->place;
+
+	if (lived == WATCH_UNKNOWN)
+		line(page, STYLE_PLAIN, "how long it %s is not known%s%s",
+		     page->detail->ended ? "lived" : "has lived", place[0] ? "; created by " : "",
+		     place);
+	else
+		line(page, STYLE_PLAIN, "%s %s%s%s%s",
+		     page->detail->ended ? "lived" : "has lived for",
+		     row->task.before ? "more than " : "", figure_span(lived).text,
+		     place[0] ? "; created by " : "", place);
 }
 
 static void facts(struct page *page)
 {
 	const struct watch_row *row = &page->detail->row;
 	const struct watch_task *task = &row->task;
+	uint64_t lived = passed(page, task->created);
 
 	line(page, STYLE_STRONG, "%s  task %" PRIu64, row->name, task->id);
 	state_line(page);
-	line(page, STYLE_PLAIN, "%s %s%s%s%s", page->detail->ended ? "lived" : "has lived for",
-	     task->before ? "more than " : "", figure_span(row->age).text,
-	     row->place[0] ? "; created by " : "", row->place);
+	age_line(page, lived);
 	if (task->parent)
 		line(page, STYLE_PLAIN, "parent task %" PRIu64 "  %s", task->parent,
 		     page->detail->parent_name);
 	line(page, STYLE_PLAIN, "busy %s (%s)  waited %s (%s)  queued %s (%s)",
-	     figure_span(task->busy).text, figure_share(task->busy, row->age).text,
-	     figure_span(task->waited).text, figure_share(task->waited, row->age).text,
-	     figure_span(task->queued).text, figure_share(task->queued, row->age).text);
+	     figure_span(task->busy).text, figure_share(task->busy, lived).text,
+	     figure_span(task->waited).text, figure_share(task->waited, lived).text,
+	     figure_span(task->queued).text, figure_share(task->queued, lived).text);
 	line(page, STYLE_PLAIN, "runs %s  wakes %s, of which by itself %s",
 	     figure_count(task->runs).text, figure_count(task->wakes).text,
 	     figure_count(task->self_wakes).text);

@@ -143,14 +143,6 @@ static void state_cell(const struct watch_row *row, struct cell *ret)
 	ret->style = cell_state_style((enum watch_state)row->task.state);
 }
 
-/* Of one that was there before, the age is what it is at the least. */
-static void age_cell(const struct watch_row *row, struct cell *ret)
-{
-	cell_span(ret, row->age);
-	if (row->task.before)
-		ret->style = STYLE_FAINT;
-}
-
 static void self_cell(const struct watch_task *task, struct cell *ret)
 {
 	if (task->wakes == WATCH_UNKNOWN || task->self_wakes == WATCH_UNKNOWN)
@@ -184,7 +176,7 @@ static void cell(struct top *top, uint32_t item, int column, struct cell *ret)
 		cell_span(ret, row->in_state);
 		break;
 	case AGE:
-		age_cell(row, ret);
+		cell_span(ret, row->age);
 		break;
 	case BUSY:
 		cell_span(ret, task->busy);

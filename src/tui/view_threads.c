@@ -110,7 +110,7 @@ static void cell(struct top *top, uint32_t item, int column, struct cell *ret)
 		cell_count(ret, thread->loop ? thread->iterations : WATCH_UNKNOWN);
 		break;
 	case FOR:
-		cell_span(ret, thread->task ? thread->task_ns : WATCH_UNKNOWN);
+		cell_span(ret, thread->task && !thread->early ? thread->task_ns : WATCH_UNKNOWN);
 		break;
 	case TASK:
 		task_cell(top, thread->task, ret);

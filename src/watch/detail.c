@@ -80,6 +80,7 @@ void detail_refresh(struct watch *watch)
 	}
 	chosen->met = true;
 	chosen->told.ended = false;
+	chosen->told.at = watch->totals.now;
 	select_row(watch, task, &chosen->told.row);
 }
 

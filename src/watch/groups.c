@@ -20,15 +20,30 @@ static void add_to_group(struct group *group, const struct watch_task *task)
 		sum->created = task->created;
 	if (task->since < sum->since)
 		sum->since = task->since;
+	sum->warnings |= task->warnings;
+	sum->before |= task->before;
+	sum->early |= task->early;
+	sum->uncertain |= task->uncertain;
+	if (task->untold)
+		return;
+	sum->untold = false;
 	sum->busy = watch_plus(sum->busy, task->busy);
 	sum->waited = watch_plus(sum->waited, task->waited);
 	sum->queued = watch_plus(sum->queued, task->queued);
 	sum->runs = watch_plus(sum->runs, task->runs);
 	sum->wakes = watch_plus(sum->wakes, task->wakes);
 	sum->self_wakes = watch_plus(sum->self_wakes, task->self_wakes);
-	sum->warnings |= task->warnings;
-	sum->before |= task->before;
-	sum->uncertain |= task->uncertain;
+}
+
+/* What they did is not known as long as nothing was heard of any. */
+static void end_group(struct group *group)
+{
+	struct watch_task *sum = &group->sum;
+
+	if (!sum->untold)
+		return;
+	sum->busy = sum->waited = sum->queued = WATCH_UNKNOWN;
+	sum->runs = sum->wakes = sum->self_wakes = WATCH_UNKNOWN;
 }
 
 static struct group *add_group(struct watch *watch, const struct watch_query *query,
@@ -46,7 +61,8 @@ static struct group *add_group(struct watch *watch, const struct watch_query *qu
 				       .site = first->site,
 				       .state = first->state,
 				       .created = WATCH_UNKNOWN,
-				       .since = WATCH_UNKNOWN}};
+				       .since = WATCH_UNKNOWN,
+				       .untold = true}};
 	return groups;
 }
 
@@ -71,6 +87,8 @@ static int group_tasks(const struct choice *choice, struct map *index)
 			return -ENOMEM;
 		add_to_group(group, task);
 	}
+	for (uint32_t i = 0; i < watch->group_count; i++)
+		end_group(&watch->groups[i]);
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct site {
 	char *name, *place;                   /* once they were asked for */
 	uint32_t rank;                        /* for the time of a query: by `place` */
 	bool matches;                         /* the same: all its tasks do */
+	uint64_t untold;                      /* of its tasks, nothing was heard of so many */
 	uint8_t waits; /* enum unweave_wait: for what its tasks wait that do not say it */
 };
 
@@ -53,12 +54,14 @@ struct thread {
 	struct thread_counts now;     /* and what goes on, too */
 	struct thread_counts before;  /* the same at the last picture */
 	uint64_t gone;                /* when it was seen to have ended; 0: it was not */
+	bool heard;                   /* it has said something */
 	struct thread_loop *loop;     /* what `told` points to; NULL: it has none */
 };
 
 struct threads {
 	struct thread *at; /* by number */
 	uint32_t count, capacity;
+	bool idled; /* all that live have waited for work: none is in a run of which nobody knows */
 };
 
 /* The task of which all is kept. */
@@ -172,6 +175,17 @@ static inline uint64_t watch_passed(uint64_t from, uint64_t to)
 static inline uint64_t watch_since(const struct watch *watch, uint64_t time)
 {
 	return time == WATCH_UNKNOWN ? WATCH_UNKNOWN : watch_passed(time, watch->totals.now);
+}
+
+/* How long it has been in its state; and how long it has lived. */
+static inline uint64_t watch_in_state(const struct watch *watch, const struct watch_task *task)
+{
+	return task->early ? WATCH_UNKNOWN : watch_since(watch, task->since);
+}
+
+static inline uint64_t watch_age(const struct watch *watch, const struct watch_task *task)
+{
+	return task->before ? WATCH_UNKNOWN : watch_since(watch, task->created);
 }
 
 static inline uint64_t watch_plus(uint64_t sum, uint64_t more)

@@ -228,8 +228,8 @@ static void find_out(const struct watch_lint *lint, const struct watch_task *tas
 		     struct lint_waiting *waiting)
 {
 	const struct watch_totals *totals = watch_totals(lint->watch);
-	bool seen = totals->source == WATCH_EVENTS && !(task->before && !task->runs) &&
-		    !task->uncertain && !totals->lost;
+	bool seen =
+		totals->source == WATCH_EVENTS && !task->early && !task->uncertain && !totals->lost;
 
 	waiting->gone = seen && task->waits == UNWEAVE_WAIT_TASK && is_gone(lint, task->awaits);
 	if (seen && task->waits == UNWEAVE_WAIT_TIMER && task->awaits < lint->monotonic)

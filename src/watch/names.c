@@ -43,9 +43,9 @@ void watch_name(struct watch *watch, const struct watch_task *task, char to[WATC
 const char *watch_state_name(enum watch_state state)
 {
 	static const char *const names[WATCH_STATES] = {
-		[WATCH_STILL] = "idle",        [WATCH_RUNNING] = "running",
+		[WATCH_UNTOLD] = "unknown",    [WATCH_RUNNING] = "running",
 		[WATCH_QUEUED] = "queued",     [WATCH_WAITING] = "waiting",
-		[WATCH_STANDING] = "standing",
+		[WATCH_STANDING] = "standing", [WATCH_STILL] = "idle",
 	};
 
 	return names[state];

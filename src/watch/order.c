@@ -76,9 +76,9 @@ static uint64_t value_of(const struct choice *choice, const struct watch_task *t
 	case WATCH_BY_PARENT:
 		return task->parent;
 	case WATCH_BY_AGE:
-		return watch_since(watch, task->created);
+		return watch_age(watch, task);
 	case WATCH_BY_IN_STATE:
-		return watch_since(watch, task->since);
+		return watch_in_state(watch, task);
 	case WATCH_BY_BUSY:
 		return task->busy;
 	case WATCH_BY_QUEUED:

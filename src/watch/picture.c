@@ -9,7 +9,8 @@
 
 #include "watch/inside.h"
 
-_Static_assert((int)WATCH_STILL == (int)MODEL_STILL && (int)WATCH_RUNNING == (int)MODEL_RUNNING &&
+_Static_assert((int)WATCH_UNTOLD == (int)MODEL_UNTOLD && (int)WATCH_STILL == (int)MODEL_STILL &&
+		       (int)WATCH_RUNNING == (int)MODEL_RUNNING &&
 		       (int)WATCH_QUEUED == (int)MODEL_QUEUED &&
 		       (int)WATCH_WAITING == (int)MODEL_WAITING &&
 		       (int)WATCH_STANDING == (int)MODEL_STANDING,
@@ -57,7 +58,7 @@ int picture_index(struct watch *watch, uint32_t at)
 static void count_wait(struct watch *watch, const struct watch_task *task)
 {
 	struct watch_wait *kind = &watch->kinds[task->waits < WATCH_KINDS ? task->waits : 0];
-	uint64_t waited = watch_since(watch, task->since);
+	uint64_t waited = watch_in_state(watch, task);
 
 	kind->tasks++;
 	if (waited == WATCH_UNKNOWN || (kind->task && waited <= kind->longest))
@@ -74,14 +75,29 @@ void picture_count(struct watch *watch, struct site *site, const struct watch_ta
 	watch->totals.states[task->state]++;
 	told->states[task->state]++;
 	told->alive++;
+	if (task->state == WATCH_WAITING)
+		count_wait(watch, task);
+	if (task->untold) {
+		site->untold++;
+		return;
+	}
 	told->busy = watch_plus(told->busy, task->busy);
 	told->waited = watch_plus(told->waited, task->waited);
 	told->queued = watch_plus(told->queued, task->queued);
 	told->runs = watch_plus(told->runs, task->runs);
 	told->wakes = watch_plus(told->wakes, task->wakes);
 	told->self_wakes = watch_plus(told->self_wakes, task->self_wakes);
-	if (task->state == WATCH_WAITING)
-		count_wait(watch, task);
+}
+
+/* What its tasks did is not known as long as nothing was heard of any. */
+static void end_site(struct site *site)
+{
+	struct watch_site *told = &site->told;
+
+	if (!site->untold || site->untold < told->alive || site->counted.ended)
+		return;
+	told->busy = told->waited = told->queued = WATCH_UNKNOWN;
+	told->runs = told->wakes = told->self_wakes = WATCH_UNKNOWN;
 }
 
 void picture_waits(const struct site *site, struct watch_task *task)
@@ -92,14 +108,24 @@ void picture_waits(const struct site *site, struct watch_task *task)
 	task->awaits = WATCH_UNKNOWN;
 }
 
-/* What a task is about to wait for is no event: the table alone says it. */
-static void ask_table(const struct table *table, struct watch_task *task)
+/* NULL: it has none. */
+static const struct arena_task *slot_of(const struct watch *watch, uint64_t task)
 {
-	uint32_t index = table_index(task->id);
-	const struct arena_task *slot = &table->tasks[index];
+	const struct table *table = &watch->attachment->table;
+	const struct arena_task *slot = &table->tasks[table_index(task)];
 
-	if (!index || index >= table_ready(table) ||
-	    atomic_load_explicit(&slot->id, memory_order_relaxed) != task->id)
+	return table_index(task) && table_index(task) < table_ready(table) &&
+			       atomic_load_explicit(&slot->id, memory_order_relaxed) == task
+		       ? slot
+		       : NULL;
+}
+
+/* What a task is about to wait for is no event: the table alone says it. */
+static void ask_table(const struct watch *watch, struct watch_task *task)
+{
+	const struct arena_task *slot = slot_of(watch, task->id);
+
+	if (!slot)
 		return;
 	task->waits = atomic_load_explicit(&slot->waits, memory_order_relaxed) & ~TABLE_WAITS_NEXT;
 	task->awaits = atomic_load_explicit(&slot->awaits, memory_order_relaxed);
@@ -128,6 +154,27 @@ static void ask_trace(const struct reader *reader, struct watch_task *task)
 	task->awaits = found->on;
 }
 
+static void ask_what_for(const struct watch *watch, struct watch_task *task)
+{
+	if (watch->attachment)
+		ask_table(watch, task);
+	else if (watch->totals.now == watch->totals.last)
+		ask_trace(watch->reader, task);
+}
+
+/* One that was created while somebody recorded, and did not run meanwhile, has its birth noted. */
+static void ask_birth(const struct watch *watch, struct watch_task *task)
+{
+	const struct arena_task *slot = watch->attachment ? slot_of(watch, task->id) : NULL;
+	uint64_t changed = slot ? atomic_load_explicit(&slot->changed, memory_order_relaxed) : 0;
+
+	if (!changed ||
+	    (atomic_load_explicit(&slot->state, memory_order_relaxed) & 0xff) != ARENA_TASK_NEW)
+		return;
+	task->created = watch_ns_of(watch, changed);
+	task->before = false;
+}
+
 /* It runs where nobody has heard of us: since when, and so how long, is not known. */
 static void mark_unheard(const struct watch *watch, struct watch_task *task)
 {
@@ -138,7 +185,29 @@ static void mark_unheard(const struct watch *watch, struct watch_task *task)
 	task->state = WATCH_RUNNING;
 	task->thread = thread_number(&watch->threads, run->tid);
 	task->since = WATCH_UNKNOWN;
-	task->runs++;
+	task->untold = true;
+}
+
+/* Nothing was heard of it: it is at what it has said of itself, or not known to be at anything. */
+static void tell_little(const struct watch *watch, uint64_t since, struct watch_task *task)
+{
+	task->since = WATCH_UNKNOWN;
+	ask_what_for(watch, task);
+	if (!task->waits)
+		return;
+	task->state = WATCH_WAITING;
+	task->since = since;
+}
+
+static void forget_figures(struct watch_task *task)
+{
+	task->busy = task->waited = task->queued = WATCH_UNKNOWN;
+	task->runs = task->wakes = task->self_wakes = WATCH_UNKNOWN;
+}
+
+static bool is_told_little(const struct model_present *present)
+{
+	return present->state == MODEL_UNTOLD || present->state == MODEL_STILL;
 }
 
 static void fill_from_model(const struct watch *watch, const struct model_task *task, uint32_t slot,
@@ -166,24 +235,41 @@ static void fill_from_model(const struct watch *watch, const struct model_task *
 		.state = (uint8_t)present.state,
 		.source = (uint8_t)present.source,
 		.before = task->before,
+		.early = present.early,
+		.untold = is_told_little(&present) && !task->runs && !task->wakes,
 		.uncertain = present.uncertain,
 	};
+	if (task->before)
+		ask_birth(watch, ret);
+	if (is_told_little(&present))
+		tell_little(watch, ret->since, ret);
 	if (watch->unheard_count && task->before && !task->runs && present.state != MODEL_RUNNING)
 		mark_unheard(watch, ret);
-	if (ret->state != (uint8_t)present.state)
-		return;
-	if (present.state == MODEL_RUNNING) {
+	if (ret->untold) {
+		forget_figures(ret);
+	} else if (present.state == MODEL_RUNNING) {
 		ret->busy += passed;
 		ret->runs++;
 	} else if (present.state == MODEL_QUEUED) {
 		ret->queued += passed;
 	} else if (present.state == MODEL_WAITING) {
 		ret->waited += passed;
-		if (watch->attachment)
-			ask_table(&watch->attachment->table, ret);
-		else if (watch->totals.now == watch->totals.last)
-			ask_trace(watch->reader, ret);
+		ask_what_for(watch, ret);
 	}
+}
+
+/*
+ * A callback that is not called waits for what it was armed for. None is called unheard if all
+ * threads have come back to wait for work.
+ */
+static void find_waiting(const struct watch *watch, const struct site *site,
+			 const struct model_task *told, struct watch_task *task)
+{
+	if (task->state != WATCH_UNTOLD || !watch->threads.idled || !told->before ||
+	    (site->waits != UNWEAVE_WAIT_IO && site->waits != UNWEAVE_WAIT_TIMER))
+		return;
+	task->state = WATCH_WAITING;
+	task->since = told->created;
 }
 
 /* The table knows who lives, as long as the program does. */
@@ -222,6 +308,7 @@ static int add_model(struct watch *watch)
 			continue;
 		}
 		fill_from_model(watch, task, i, row);
+		find_waiting(watch, site, task, row);
 		picture_waits(site, row);
 		if (picture_index(watch, watch->task_count++) < 0)
 			return -ENOMEM;
@@ -238,6 +325,7 @@ static void begin_site(const struct watch *watch, struct site *site)
 	struct watch_site *told = &site->told;
 
 	told->alive = 0;
+	site->untold = 0;
 	memset(told->states, 0, sizeof(told->states));
 	told->created = known ? counted->created : WATCH_UNKNOWN;
 	told->ended = known ? counted->ended : WATCH_UNKNOWN;
@@ -300,6 +388,8 @@ int picture_make(struct watch *watch)
 	for (uint32_t i = 0; i < watch->sites.count; i++)
 		begin_site(watch, watch->sites.at[i]);
 	r = watch->model ? add_model(watch) : slots_add(watch);
+	for (uint32_t i = 0; i < watch->sites.count; i++)
+		end_site(watch->sites.at[i]);
 	watch->totals.alive = watch->task_count;
 	return r;
 }

@@ -99,8 +99,8 @@ static void fill_group(struct watch *watch, const struct watch_query *query,
 
 	*ret = (struct watch_row){.task = group->sum,
 				  .tasks = group->tasks,
-				  .age = watch_since(watch, group->sum.created),
-				  .in_state = watch_since(watch, group->sum.since)};
+				  .age = watch_age(watch, &group->sum),
+				  .in_state = watch_in_state(watch, &group->sum)};
 	memcpy(ret->states, group->states, sizeof(ret->states));
 	if (query->group == WATCH_GROUP_SITE) {
 		watch_site_name(watch, group->sum.site, ret->name);
@@ -115,8 +115,8 @@ void select_row(struct watch *watch, const struct watch_task *task, struct watch
 {
 	*ret = (struct watch_row){.task = *task,
 				  .tasks = 1,
-				  .age = watch_since(watch, task->created),
-				  .in_state = watch_since(watch, task->since)};
+				  .age = watch_age(watch, task),
+				  .in_state = watch_in_state(watch, task)};
 	ret->states[task->state] = 1;
 	watch_name(watch, task, ret->name);
 	watch_site_place(watch, task->site, ret->place);

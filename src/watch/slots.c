@@ -33,7 +33,7 @@ static enum watch_state state_of(const struct table_task *task, const struct rea
 		return WATCH_QUEUED;
 	if ((fresh && task->state == ARENA_TASK_WAITING) || task->waits != UNWEAVE_WAIT_NONE)
 		return WATCH_WAITING;
-	return WATCH_STILL;
+	return fresh ? WATCH_STILL : WATCH_UNTOLD;
 }
 
 static void fill(const struct watch *watch, const struct session *session,
@@ -41,12 +41,13 @@ static void fill(const struct watch *watch, const struct session *session,
 		 struct watch_task *ret)
 {
 	bool fresh = session->recorded && task->changed && task->changed >= session->begun;
+	bool born = task->changed && task->state == ARENA_TASK_NEW; /* then */
 	uint64_t busy = (uint64_t)((unsigned __int128)task->busy * NS_PER_S / watch->ticks_per_s);
 
 	*ret = (struct watch_task){
 		.id = task->id,
 		.parent = task->parent,
-		.created = WATCH_UNKNOWN,
+		.created = born ? watch_ns_of(watch, task->changed) : WATCH_UNKNOWN,
 		.since = fresh ? watch_ns_of(watch, task->changed) : WATCH_UNKNOWN,
 		.busy = session->recorded ? busy : WATCH_UNKNOWN,
 		.waited = WATCH_UNKNOWN,
@@ -60,7 +61,7 @@ static void fill(const struct watch *watch, const struct session *session,
 		.state = (uint8_t)state_of(task, site, fresh),
 		.waits = task->waits < WATCH_KINDS ? task->waits : UNWEAVE_WAIT_NONE,
 		.source = task->source,
-		.before = true,
+		.before = !born,
 	};
 }
 

@@ -128,6 +128,7 @@ static void show_lane(const struct watch *watch, struct thread *thread,
 	if (lane->task) {
 		thread->told.task = lane->task;
 		thread->told.task_ns = watch_passed(lane->start, now);
+		thread->told.early = lane->early;
 		thread->now.busy += watch_passed(lane->outer, now);
 	}
 	if (lane->idle)
@@ -139,6 +140,10 @@ static void finish(struct thread *thread)
 {
 	struct watch_thread *told = &thread->told;
 
+	if (!thread->heard) {
+		told->busy = told->idle = told->runs_now = told->busy_all = WATCH_UNKNOWN;
+		return;
+	}
 	told->busy = watch_passed(thread->before.busy, thread->now.busy);
 	told->idle = watch_passed(thread->before.idle, thread->now.idle);
 	told->runs_now = watch_passed(thread->before.runs, thread->now.runs);
@@ -155,6 +160,8 @@ static void look(struct watch *watch)
 		threads->at[i].now = threads->at[i].counted;
 		threads->at[i].told.task = 0;
 		threads->at[i].told.task_ns = 0;
+		threads->at[i].told.early = false;
+		threads->at[i].heard = false;
 	}
 	for (uint32_t i = 0; i < model_lanes(watch->model); i++) {
 		struct model_lane lane;
@@ -162,6 +169,8 @@ static void look(struct watch *watch)
 
 		model_lane(watch->model, i, &lane);
 		thread = find(threads, lane.thread);
+		if (thread)
+			thread->heard = true;
 		if (thread && !thread->told.ended)
 			show_lane(watch, thread, &lane);
 	}
@@ -189,9 +198,16 @@ void thread_mark(struct watch *watch)
 
 static void refresh_by_model(struct watch *watch)
 {
+	struct threads *threads = &watch->threads;
+
 	look(watch);
-	for (uint32_t i = 0; i < watch->threads.count; i++)
-		finish(&watch->threads.at[i]);
+	threads->idled = threads->count > 0;
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->at[i];
+
+		finish(thread);
+		threads->idled &= thread->told.ended || thread->now.idle;
+	}
 }
 
 static void copy_name(const struct arena_line *line, char name[24])
@@ -259,9 +275,13 @@ int thread_refresh(struct watch *watch)
 		r = refresh_by_lines(watch);
 	show_unheard(watch);
 	leave_out_ended(watch);
-	watch->totals.threads = 0;
-	for (uint32_t i = 0; i < watch->threads.count; i++)
-		watch->totals.threads += !watch->threads.at[i].told.ended;
+	watch->totals.threads = watch->totals.silent = 0;
+	for (uint32_t i = 0; i < watch->threads.count; i++) {
+		const struct thread *thread = &watch->threads.at[i];
+
+		watch->totals.threads += !thread->told.ended;
+		watch->totals.silent += !thread->told.ended && !thread->heard && !thread->told.task;
+	}
 	return r;
 }
 

@@ -22,7 +22,7 @@ static int add_waiter(struct things *things, const struct watch *watch,
 		      const struct watch_task *task)
 {
 	const uint32_t *known = map_find(&things->index, task->awaits);
-	uint64_t waited = watch_since(watch, task->since);
+	uint64_t waited = watch_in_state(watch, task);
 	struct watch_wait *thing;
 
 	if (!known) {

@@ -48,11 +48,12 @@ enum watch_wish {
 };
 
 enum watch_state {
-	WATCH_STILL, /* it does not run, and nobody said more */
+	WATCH_UNTOLD, /* nobody said whether it runs or waits */
 	WATCH_RUNNING,
 	WATCH_QUEUED,
 	WATCH_WAITING,
 	WATCH_STANDING, /* a listener, a repeating timer, a loop: it is there to be called */
+	WATCH_STILL,    /* it does not run, and nobody said more */
 	WATCH_STATES
 };
 
@@ -61,7 +62,7 @@ struct watch_task {
 	uint64_t id;
 	uint64_t parent;  /* 0: none, or unknown */
 	uint64_t created; /* or when it was first seen, if `before`; WATCH_UNKNOWN */
-	uint64_t since;   /* when it came into its state; WATCH_UNKNOWN */
+	uint64_t since;   /* when it came into its state, or before if `early`; WATCH_UNKNOWN */
 	uint64_t busy;    /* with the run that goes on; this and the next five may be unknown */
 	uint64_t waited;  /* until it was woken; with the wait that goes on */
 	uint64_t queued;  /* from there until it ran */
@@ -77,6 +78,8 @@ struct watch_task {
 	uint8_t waits;     /* enum unweave_wait; as it said, or by the kind of callback */
 	uint8_t source;    /* enum unweave_source, of one that is queued */
 	bool before;       /* it was there before anything was recorded: it is older than that */
+	bool early;        /* the same of its state */
+	bool untold;       /* nothing was heard of it yet: what it did is not known */
 	bool uncertain;    /* events about it were lost */
 };
 
@@ -96,7 +99,8 @@ struct watch_totals {
 	uint64_t lost;     /* events */
 	uint64_t slotless; /* tasks that found no place in the table, since the program began */
 	uint32_t threads;
-	bool over; /* the program has ended, or is another: nothing will change any more */
+	uint32_t silent; /* of them nothing was heard yet by events: they may run anything */
+	bool over;       /* the program has ended, or is another: nothing will change any more */
 };
 
 /* A place where tasks are created. */
@@ -121,7 +125,8 @@ struct watch_thread {
 	char name[24];
 	bool ended;
 	uint64_t task;     /* innermost that runs on it; 0: none */
-	uint64_t task_ns;  /* for how long; may be unknown */
+	uint64_t task_ns;  /* for how long, or longer if `early`; may be unknown */
+	bool early;        /* it ran before anything was recorded */
 	uint64_t busy;     /* ns of the last interval in runs; may be unknown, as all that follow */
 	uint64_t busy_all; /* since `first` */
 	uint64_t idle;     /* ns of the last interval in which it said to wait for work */
@@ -221,6 +226,7 @@ struct watch_waker {
 /* All of one task, since it was chosen. Belongs to the watch, until the next call of this kind. */
 struct watch_detail {
 	struct watch_row row; /* as it was last, if it has ended */
+	uint64_t at;          /* the moment of that */
 	bool ended;
 	enum model_end end; /* how, if so */
 	uint64_t chosen;    /* since then: histograms, runs and wakers. A trace's beginning */

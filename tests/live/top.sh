@@ -275,6 +275,16 @@ prints_plain_text()
 		[ "$(wc -l <printed)" -eq 10 ] && ! grep -q '[^ -~]' printed
 }
 
+# Workers were there before anybody recorded, and said nothing since but for what they wait.
+does_not_guess()
+{
+	timeout 60 "$unweave" top -b --filter 'worker 00' "$pid" >printed &&
+		timeout 60 "$unweave" top -j --filter 'worker 00' "$pid" >>printed
+	cat printed
+	grep -Eq '^ *[0-9]+ waiting +worker 00 +start_workers lively.c:[0-9]+( +-){8} *$' printed &&
+		grep -q '"state":"waiting","name":"worker 00",.*"for":null,"age":null,"busy":null,"queued":null,"waited":null,"runs":null' printed
+}
+
 prints_again_and_again()
 {
 	[ "$(timeout 60 "$unweave" top -b -n 3 -d 0.1 "$pid" | grep -c '^lively')" -eq 3 ] || return 1
@@ -353,6 +363,7 @@ try 'a terminal that is closed ends it' survives_no_terminal
 try 'a terminal that vanishes is said' says_that_it_went_away
 try 'without a terminal there are words' needs_a_terminal
 try 'plain text needs no terminal' prints_plain_text
+try 'what is not known is not guessed' does_not_guess
 try 'plain text comes again and again' prints_again_and_again
 try 'the table alone is enough for some of it' looks_at_the_table_alone
 try 'the only program is found' finds_the_only_one

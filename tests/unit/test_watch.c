@@ -152,7 +152,10 @@ static void a_thread_says_what_it_runs_and_how_busy_it_was(void)
 	CHECK_EQ(thread->runs_now, 1);
 	CHECK_EQ(watch_totals(watch)->ended_now, 1);
 	CHECK_EQ(watch_totals(watch)->created_now, 0);
-	CHECK_EQ(watch_thread_at(watch, 1)->busy, 0);
+	/* That one has said nothing. */
+	CHECK_EQ(watch_thread_at(watch, 1)->busy, WATCH_UNKNOWN);
+	CHECK_EQ(watch_thread_at(watch, 1)->idle, WATCH_UNKNOWN);
+	CHECK_EQ(watch_thread_at(watch, 1)->runs_now, WATCH_UNKNOWN);
 	close_watch();
 }
 
@@ -265,6 +268,119 @@ static void callbacks_wait_for_what_their_kind_says(void)
 	CHECK_EQ(watch_waits_on(watch, UNWEAVE_WAIT_IO, 2, waits), 1);
 	CHECK_EQ(waits[0].tasks, 2);
 	CHECK_EQ(waits[0].on, WATCH_UNKNOWN);
+	close_watch();
+}
+
+static void check_row(uint64_t id, uint64_t age, uint64_t in_state)
+{
+	struct watch_row rows[8];
+	struct watch_found found;
+	int count = watch_select(watch, &(struct watch_query){0}, 0, 8, rows, &found), seen = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (rows[i].task.id != id)
+			continue;
+		seen++;
+		CHECK_EQ(rows[i].age, age);
+		CHECK_EQ(rows[i].in_state, in_state);
+	}
+	CHECK_EQ(seen, 1);
+}
+
+static void check_untold(uint64_t id, enum watch_state state)
+{
+	struct watch_task one = task(id);
+
+	CHECK_EQ(one.state, state);
+	CHECK_EQ(one.busy, WATCH_UNKNOWN);
+	CHECK_EQ(one.waited, WATCH_UNKNOWN);
+	CHECK_EQ(one.queued, WATCH_UNKNOWN);
+	CHECK_EQ(one.runs, WATCH_UNKNOWN);
+	CHECK_EQ(one.wakes, WATCH_UNKNOWN);
+	CHECK_EQ(one.self_wakes, WATCH_UNKNOWN);
+	check_row(id, WATCH_UNKNOWN, WATCH_UNKNOWN);
+}
+
+/* 16 is woken at 200 and runs from 210 on; 32 had a chain; 48 is a timer; of 64 nobody hears. */
+static void make_old_ones(void)
+{
+	struct encoder *one, *two;
+
+	begin_trace();
+	put_callbacks(3, "timer", 0);
+	one = maker_stream(&maker, 1, false, 0);
+	two = maker_stream(&maker, 2, false, 0);
+	put(one, UNWEAVE_EVENT_RESET, 100 * MS, 0);
+	put_full(one, UNWEAVE_EVENT_TASK, 100 * MS, 16, 0, 1, 0);
+	put_full(one, UNWEAVE_EVENT_TASK, 100 * MS, 32, 0, 1, 0x200);
+	put_full(one, UNWEAVE_EVENT_TASK, 100 * MS, 48, 0, 3, 0);
+	put_full(one, UNWEAVE_EVENT_TASK, 100 * MS, 64, 0, 2, 0);
+	put(one, UNWEAVE_EVENT_IDLE, 120 * MS, 0);
+	put_full(one, WAKE, 200 * MS, 16, 0, UNWEAVE_SOURCE_IO, 0);
+	put(two, UNWEAVE_EVENT_RESET, 210 * MS, 0);
+	put(two, RESUME, 210 * MS, 16);
+	put(two, SUSPEND, 220 * MS, 16);
+	put(two, UNWEAVE_EVENT_IDLE, 230 * MS, 0);
+	put(two, UNWEAVE_EVENT_WOKE, 300 * MS, 0);
+	open_watch();
+}
+
+static void what_a_task_from_before_does_is_unknown_until_it_is_heard(void)
+{
+	make_old_ones();
+	go_to(150);
+	check_untold(16, WATCH_UNTOLD);
+	/* A chain that could be read is one of a task that does not run. */
+	check_untold(32, WATCH_STILL);
+	check_untold(48, WATCH_UNTOLD);
+	CHECK_EQ(watch_totals(watch)->states[WATCH_WAITING], 0);
+	CHECK_EQ(watch_site_find(watch, 1)->busy, WATCH_UNKNOWN);
+	CHECK_EQ(watch_site_find(watch, 1)->runs, WATCH_UNKNOWN);
+	go_to(205);
+	CHECK_EQ(task(16).state, WATCH_QUEUED);
+	CHECK_EQ(task(16).wakes, 1);
+	CHECK_EQ(task(16).runs, 0);
+	check_row(16, WATCH_UNKNOWN, 5 * MS);
+	/* Somebody of the site was heard. */
+	CHECK_EQ(watch_site_find(watch, 1)->wakes, 1);
+	go_to(225);
+	CHECK_EQ(task(16).state, WATCH_WAITING);
+	CHECK_EQ(task(16).busy, 10 * MS);
+	check_row(16, WATCH_UNKNOWN, 5 * MS);
+	check_untold(64, WATCH_UNTOLD);
+	close_watch();
+}
+
+/* All threads have been idle since, so that none can be in a callback unheard. */
+static void a_callback_from_before_waits_once_all_threads_were_idle(void)
+{
+	make_old_ones();
+	go_to(225);
+	check_untold(48, WATCH_UNTOLD);
+	go_to(240);
+	check_untold(48, WATCH_WAITING);
+	CHECK_EQ(task(48).waits, UNWEAVE_WAIT_TIMER);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TIMER)->tasks, 1);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TIMER)->longest, WATCH_UNKNOWN);
+	check_untold(64, WATCH_UNTOLD);
+	close_watch();
+}
+
+static void groups_leave_out_what_is_unknown(void)
+{
+	struct watch_query query = {
+		.group = WATCH_GROUP_SITE, .order = WATCH_BY_SITE, .ascending = true};
+	struct watch_row rows[4];
+	struct watch_found found;
+
+	make_old_ones();
+	go_to(225);
+	CHECK_EQ(watch_select(watch, &query, 0, 4, rows, &found), 3);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(rows[i].task.runs, rows[i].task.site == 1 ? 1 : WATCH_UNKNOWN);
+		CHECK_EQ(rows[i].task.busy, rows[i].task.site == 1 ? 10 * MS : WATCH_UNKNOWN);
+		CHECK_EQ(rows[i].age, WATCH_UNKNOWN);
+	}
 	close_watch();
 }
 
@@ -391,6 +507,9 @@ int main(void)
 	RUN(what_is_chosen_keeps_its_runs_and_wakers);
 	RUN(a_loop_has_its_lag_and_its_iterations);
 	RUN(callbacks_wait_for_what_their_kind_says);
+	RUN(what_a_task_from_before_does_is_unknown_until_it_is_heard);
+	RUN(a_callback_from_before_waits_once_all_threads_were_idle);
+	RUN(groups_leave_out_what_is_unknown);
 	RUN(at_its_end_a_trace_says_what_tasks_wait_for);
 	RUN(who_taps_hears_what_the_model_says);
 	RUN(reading_can_be_stopped_and_goes_on_from_there);

@@ -173,8 +173,18 @@ static void a_program_is_seen_as_it_goes_on(void)
 	CHECK_EQ(watch_totals(watch)->alive, 1);
 	CHECK_EQ(watch_totals(watch)->created, 0);
 	CHECK(task(0).before);
+	/* It may run, for all that is known. */
+	CHECK_EQ(task(0).state, WATCH_UNTOLD);
+	CHECK_EQ(task(0).since, WATCH_UNKNOWN);
+	CHECK_EQ(task(0).busy, WATCH_UNKNOWN);
+	CHECK_EQ(task(0).runs, WATCH_UNKNOWN);
+	CHECK_EQ(watch_thread_at(watch, 0)->busy, WATCH_UNKNOWN);
+	CHECK_EQ(watch_totals(watch)->silent, 1);
 	step(true);
 	refresh();
+	CHECK_EQ(watch_totals(watch)->silent, 0);
+	CHECK(watch_thread_at(watch, 0)->busy != WATCH_UNKNOWN);
+	CHECK_EQ(task(0).state, WATCH_UNTOLD);
 	young = task(1);
 	CHECK_EQ(watch_totals(watch)->alive, 2);
 	CHECK_EQ(watch_totals(watch)->created, 1);
@@ -246,7 +256,7 @@ static void who_comes_second_sees_the_table(void)
 	CHECK_EQ(young.created, WATCH_UNKNOWN);
 	CHECK_EQ(young.awaits, 0x1234);
 	/* Nothing is known of that one, not that it waits. */
-	CHECK_EQ(task(0).state, WATCH_STILL);
+	CHECK_EQ(task(0).state, WATCH_UNTOLD);
 	CHECK_EQ(task(0).since, WATCH_UNKNOWN);
 	CHECK_EQ(watch_site_find(watch, young.site)->waited, WATCH_UNKNOWN);
 	step(true);
@@ -407,6 +417,40 @@ static void who_comes_after_one_that_was_killed_begins_afresh(void)
 	end_child();
 }
 
+static void make_only(void)
+{
+	common->outer = clock_raw();
+	common->tasks[1] = unweave_task_new(UNWEAVE_SITE("young"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+	common->inner = clock_raw();
+}
+
+/* Somebody else recorded it then, and the table has it still. */
+static void when_a_task_was_created_in_another_session_is_known(void)
+{
+	static void (*const steps[])(void) = {make_old, make_only, NULL};
+
+	for (int table = 0; table < 2; table++) {
+		start_child(steps);
+		step(true);
+		fflush(stdout);
+		watch_and_die();
+		poll(NULL, 0, 20);
+		find_child();
+		CHECK_EQ(watch_new(&watch, &attachment, table ? WATCH_NO_EVENTS : WATCH_ALL_EVENTS,
+				   &diag),
+			 0);
+		refresh();
+		CHECK(!task(1).before);
+		CHECK(task(1).created != WATCH_UNKNOWN);
+		CHECK(is_between(watch_totals(watch)->now - task(1).created,
+				 watch_totals(watch)->now - common->inner,
+				 watch_totals(watch)->now - common->outer));
+		CHECK(task(0).before);
+		end_watch();
+		end_child();
+	}
+}
+
 static struct unweave_chain chains[3];
 static struct unweave_link links[3][2];
 
@@ -479,6 +523,11 @@ static void a_circle_of_tasks_is_found_with_their_chains(void)
 	circles = 0;
 	CHECK_EQ(watch_cycles(watch, note_circle, NULL), 0);
 	CHECK_EQ(circles, 1);
+	/* For what, they said; since when, and what else they did, nobody knows. */
+	CHECK_EQ(task(0).state, WATCH_WAITING);
+	CHECK(task(0).early);
+	CHECK_EQ(task(0).runs, WATCH_UNKNOWN);
+	CHECK_EQ(watch_waits(watch, UNWEAVE_WAIT_TASK)->longest, WATCH_UNKNOWN);
 	CHECK_EQ(circle[0] + circle[1], common->tasks[0] + common->tasks[1]);
 	CHECK_EQ(watch_waits_on(watch, UNWEAVE_WAIT_TASK, 4, waits), 2);
 	CHECK_EQ(waits[0].on, common->tasks[1]);
@@ -514,6 +563,7 @@ static void a_task_that_runs_since_before_is_seen_to_run(void)
 	refresh();
 	CHECK_EQ(task(0).state, WATCH_RUNNING);
 	CHECK_EQ(task(0).since, WATCH_UNKNOWN);
+	CHECK_EQ(task(0).runs, WATCH_UNKNOWN);
 	CHECK_EQ(watch_totals(watch)->states[WATCH_RUNNING], 1);
 	CHECK_EQ(watch_totals(watch)->states[WATCH_WAITING], 0);
 	CHECK_EQ(watch_thread_count(watch), 1);
@@ -750,6 +800,7 @@ int main(void)
 	RUN(tasks_that_ended_in_a_loss_are_not_shown);
 	RUN(events_that_are_many_are_not_taken_unasked);
 	RUN(who_comes_after_one_that_was_killed_begins_afresh);
+	RUN(when_a_task_was_created_in_another_session_is_known);
 	RUN(a_circle_of_tasks_is_found_with_their_chains);
 	RUN(a_task_that_runs_since_before_is_seen_to_run);
 	RUN(a_program_that_ends_is_over);

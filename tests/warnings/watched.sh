@@ -89,10 +89,11 @@ tells_of_one_that_was_killed()
 		grep -E '^! never yields .* faulty +count_forever faulty\.c:[0-9]+ *$' told
 }
 
-# They are found one after the other, which is no growth.
+# They are found one after the other, which is no growth. Their thread does not hear of the watch.
 finds_many()
 {
-	watched 3 '' "$hung" many 600000 && ! grep '^! ' told
+	watched 3 '' "$hung" many 600000 && ! grep '^! ' told &&
+		grep '^1 of 1 threads said nothing yet' told
 }
 
 try 'a healthy program is not warned of' is_quiet_once healthy 3
