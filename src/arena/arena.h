@@ -184,10 +184,10 @@ struct arena_sampler {
 	_Atomic uint32_t signal;           /* that the program handles for us; 0: none */
 	_Atomic uint32_t refused;          /* enum arena_refusal: why it is none */
 	alignas(64) _Atomic uint64_t tail; /* the recorder, as the following */
-	_Atomic uint32_t on;
-	_Atomic uint32_t session;   /* counts them: a timer of an earlier one ends itself */
-	_Atomic uint64_t period_ns; /* of timers */
-	_Atomic uint64_t taking;    /* end of the record that is being taken; <= `tail`: none is */
+	_Atomic uint32_t on;               /* enum arena_sampling */
+	_Atomic uint32_t session;          /* counts them: a timer of an earlier one ends itself */
+	_Atomic uint64_t period_ns;        /* of timers */
+	_Atomic uint64_t taking; /* end of the record that is being taken; <= `tail`: none is */
 	/*
 	 * Threads that are to have a timer; 0: none. Signals of one number do not
 	 * queue up, so an order stays here until some thread that gets one carries it
@@ -195,6 +195,12 @@ struct arena_sampler {
 	 * the recorder's is a compare-and-swap: an order may be of a later session by then.
 	 */
 	_Atomic uint32_t timers[ARENA_TIMERS];
+};
+
+enum arena_sampling {
+	ARENA_SAMPLING_OFF,
+	ARENA_SAMPLING_CLOCKS, /* of each thread: timers, perf events */
+	ARENA_SAMPLING_ASKED,  /* the recorder asks for each sample */
 };
 
 enum arena_refusal {

@@ -479,6 +479,16 @@ static void obey(struct arena_control *control, int signal, const siginfo_t *inf
 		take_sample(control, context, thread_id(), 0, true);
 }
 
+/* What an order says is lost where too many signals are pending; the signal is not. */
+static void obey_blank(struct arena_control *control, int signal, const ucontext_t *context)
+{
+	if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed) ==
+	    ARENA_SAMPLING_ASKED)
+		take_sample(control, context, thread_id(), 0, true);
+	else
+		start_timers(control, signal);
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	struct arena_control *control = emit_process.control;
@@ -499,8 +509,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 		if (info->si_code == SI_QUEUE)
 			obey(control, signal, info, context);
 		else if (info->si_code == SI_USER && !info->si_pid)
-			/* What it was to say is lost where too many signals are pending. */
-			start_timers(control, signal);
+			obey_blank(control, signal, context);
 		else if (info->si_code >= POLL_IN && info->si_code <= POLL_HUP) /* a perf event */
 			take_sample(control, context, thread_id(), 0, false);
 	}

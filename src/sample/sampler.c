@@ -143,7 +143,7 @@ static int on_block(void *data, const struct block *block, const uint8_t *payloa
 
 static void go_off(struct sampler *sampler)
 {
-	atomic_store(&shared(sampler)->on, 0);
+	atomic_store(&shared(sampler)->on, ARENA_SAMPLING_OFF);
 	sampler->on = false;
 	sampler->blocked = 0;
 	threads_fini(&sampler->threads);
@@ -241,7 +241,8 @@ static void begin(struct sampler *sampler)
 	for (unsigned i = 0; i < ARENA_TIMERS; i++)
 		atomic_store(&arena->timers[i], 0);
 	atomic_fetch_add(&arena->session, 1);
-	atomic_store(&arena->on, 1);
+	atomic_store(&arena->on,
+		     sampler->options.wall ? ARENA_SAMPLING_ASKED : ARENA_SAMPLING_CLOCKS);
 	choose_driver(sampler);
 	sampler->on = true;
 	sampler->checked_ns = clock_monotonic();
@@ -768,7 +769,7 @@ int sampler_halt(struct sampler *sampler)
 	if (sampler->on)
 		note_lack(sampler);
 	if (sampler->on) {
-		atomic_store(&shared(sampler)->on, 0);
+		atomic_store(&shared(sampler)->on, ARENA_SAMPLING_OFF);
 		r = take_rest(sampler);
 		say_unheard(sampler);
 		for (uint32_t i = 0; i < sampler->threads.count && r >= 0; i++)

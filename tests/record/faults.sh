@@ -200,7 +200,8 @@ wakes_up()
 	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 40 ]
 }
 
-# Perf events stand in, unless they are forbidden or not wanted; that is said then. $1: what for
+# Perf events stand in, unless they are forbidden or not wanted; that is said then.
+# $1: what there is to be, samples or words
 may_have_no_timers()
 {
 	(ulimit -i 0 && record "${@:2}" -- threads 3 300 && [ "$status" -eq 0 ]) && all_is_well || return 1
@@ -368,6 +369,7 @@ try 'a program whose first thread has ended is sampled' goes_on_elsewhere 20 -F 
 try 'and with timers' goes_on_elsewhere 20 --timers
 try 'threads that may have no timers have perf events' may_have_no_timers samples
 try 'or are counted' may_have_no_timers words --timers
+try 'or samples by the wall clock' may_have_no_timers samples --wall
 try 'that a program has the signal is said' has_the_signal
 try 'a program that uses SIGPROF gets it' uses_sigprof
 try 'and with timers' uses_sigprof --timers

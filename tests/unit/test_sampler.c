@@ -43,7 +43,7 @@ static void set_up(void)
 	unweave_task_complete(unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL), UNWEAVE_OK);
 	taker.control = emit_process.control;
 	take_start_over(&taker);
-	atomic_store(&taker.control->sampler.on, 1);
+	atomic_store(&taker.control->sampler.on, ARENA_SAMPLING_CLOCKS);
 	set_mode(ARENA_MODE_OFF);
 }
 
@@ -184,7 +184,7 @@ static void nothing_is_taken_once_the_sampler_is_off(void)
 	struct taken taken;
 
 	set_up();
-	atomic_store(&taker.control->sampler.on, 0);
+	atomic_store(&taker.control->sampler.on, ARENA_SAMPLING_OFF);
 	ask();
 	raise((int)taker.control->sampler.signal);
 	CHECK_EQ(take_next(&taker, &taken), TAKE_NONE);
@@ -313,7 +313,7 @@ static unsigned count_timers(void)
 
 static void end_timers(void)
 {
-	atomic_store(&taker.control->sampler.on, 0);
+	atomic_store(&taker.control->sampler.on, ARENA_SAMPLING_OFF);
 	set_mode(ARENA_MODE_OFF);
 	unweave_task_complete(unweave_task_new(NULL, UNWEAVE_MODEL_CHAIN, 0, NULL), UNWEAVE_OK);
 	CHECK_EQ(count_timers(), 0);
@@ -357,6 +357,22 @@ static void a_timer_that_is_refused_is_told(void)
 	setrlimit(RLIMIT_SIGPENDING, &before);
 	CHECK_EQ(order_timer(tid), 0);
 	CHECK_EQ(count_timers(), 1);
+	end_timers();
+}
+
+static void a_sample_is_taken_though_too_many_signals_are_pending(void)
+{
+	struct rlimit before = set_pending_limit(0);
+	struct taken taken;
+
+	begin_timers();
+	ask();
+	CHECK_EQ(take_next(&taker, &taken), TAKE_NONE);
+	atomic_store(&taker.control->sampler.on, ARENA_SAMPLING_ASKED);
+	ask();
+	CHECK_EQ(take_next(&taker, &taken), TAKE_SAMPLE);
+	CHECK(taken.asked);
+	setrlimit(RLIMIT_SIGPENDING, &before);
 	end_timers();
 }
 
@@ -442,6 +458,7 @@ int main(void)
 	if (!DEFERS_SIGNALS)
 		RUN(a_thread_whose_stack_is_elsewhere_has_a_sample_without);
 	RUN(a_timer_that_is_refused_is_told);
+	RUN(a_sample_is_taken_though_too_many_signals_are_pending);
 	RUN(an_order_that_another_thread_has_begun_is_left_to_it);
 	RUN(timers_of_ended_threads_make_room);
 	RUN(threads_beyond_the_table_are_told);
