@@ -10,7 +10,8 @@
  */
 static uint32_t hottest_of(const struct model *model, const struct lane_run *run, uint64_t own)
 {
-	const struct meta_sampler *sampler = reader_sampler(model->reader);
+	/* One that is fed has no reader, and no samples. */
+	const struct meta_sampler *sampler = model->reader ? reader_sampler(model->reader) : NULL;
 	bool by_wall = sampler && sampler->driver == SAMPLER_WALL;
 
 	return by_wall && run->cpu + run->asleep < own / 2 ? 0 : run->hottest;
