@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arena/clock.h"
 #include "arena/where.h"
 
 /* Set by the handler, taken by command_asked(). */
@@ -126,7 +127,7 @@ void command_look(struct command *command)
 		command->ended = true;
 }
 
-enum asked command_asked(const struct command *command)
+enum asked command_asked(struct command *command)
 {
 	int signal = atomic_exchange(&stop_signal, 0);
 
@@ -137,6 +138,12 @@ enum asked command_asked(const struct command *command)
 	/* It gets the signal too, and is recorded to its end. */
 	if (!atomic_load(&stop_by_terminal))
 		kill(command->pid, signal);
+	if (signal != SIGINT)
+		return ASKED_NOTHING;
+	if (command->warned)
+		return ASKED_LEAVE;
+	if (!command->interrupted)
+		command->interrupted = clock_monotonic();
 	return ASKED_NOTHING;
 }
 
@@ -144,6 +151,8 @@ int command_exit_status(const struct command *command)
 {
 	if (!command->pid)
 		return 0;
+	if (!command->ended)
+		return 128 + SIGINT;
 	if (WIFSIGNALED(command->status))
 		return 128 + WTERMSIG(command->status);
 	return WEXITSTATUS(command->status);

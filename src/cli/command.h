@@ -4,6 +4,7 @@
 #define CLI_COMMAND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "util/diag.h"
@@ -11,11 +12,18 @@
 struct command {
 	pid_t pid; /* 0: it was not started */
 	bool ended;
-	int status; /* as wait() gives it */
+	int status;           /* as wait() gives it */
+	uint64_t interrupted; /* when SIGINT came first, by clock_monotonic(); 0: it has not */
+	bool warned;          /* the user was told what another one does */
 };
 
 /* What may be asked of a recorder, by signals: each is taken once. */
-enum asked { ASKED_NOTHING, ASKED_STOP, ASKED_SNAPSHOT };
+enum asked {
+	ASKED_NOTHING,
+	ASKED_STOP,
+	ASKED_LEAVE, /* stop, and do not wait for the program */
+	ASKED_SNAPSHOT,
+};
 
 /* From here on signals are taken note of, and do nothing else. */
 void command_catch_signals(void);
@@ -34,10 +42,16 @@ int command_start(struct command *ret, char **arguments, const struct command_te
 /* Looks whether it has ended. */
 void command_look(struct command *command);
 
-/* What signals have asked for since the last time; the program, while it runs, gets its own. */
-enum asked command_asked(const struct command *command);
+/*
+ * What signals have asked for since the last time. The program, while it runs, gets its own;
+ * SIGINT, to be left, has to come again once the user was warned.
+ */
+enum asked command_asked(struct command *command);
 
-/* As a shell has it: the exit status, or 128 and the signal. 0 if it was not started. */
+/*
+ * As a shell has it: the exit status, or 128 and the signal, which is SIGINT for a program that
+ * was left. 0 if it was not started.
+ */
 int command_exit_status(const struct command *command);
 
 #endif /* CLI_COMMAND_H */

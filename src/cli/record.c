@@ -16,6 +16,7 @@
 #include "cli/descendants.h"
 #include "cli/follow.h"
 #include "cli/recording.h"
+#include "cli/say.h"
 #include "drain/find.h"
 #include "util/cleanup.h"
 
@@ -25,6 +26,7 @@
 	UINT64_C(3000000000)        /* for a daemon to begin when its first process has ended      \
 				     */
 #define LATER_NS UINT64_C(10000000) /* ... and once it is there, or after a second */
+#define PATIENCE_NS (NS_PER_S / 2)  /* for a program to end after Ctrl-C without a word about it */
 
 static bool is_due(uint64_t since, uint64_t duration)
 {
@@ -101,8 +103,21 @@ static bool is_awaited(const struct follow *follow, uint64_t ended)
 	return clock_monotonic() - ended < LINGER_NS && descendants_may_begin(follow);
 }
 
-/* Until the command and all that are followed have ended, or it is enough. */
-static void watch_over(struct command *command, struct follow *follow)
+/* `again`: what another Ctrl-C does. */
+static void warn_once(struct command *command, const struct follow *follow, const char *again)
+{
+	if (command->ended || command->warned || !command->interrupted ||
+	    !is_due(command->interrupted, PATIENCE_NS))
+		return;
+	command->warned = true;
+	live_line_clear();
+	say_error(NULL, "waiting for %s (pid %d) to end; Ctrl-C again %s", follow->plan->command[0],
+		  (int)command->pid, again);
+}
+
+/* Until the command and all that are followed have ended, or it is enough. When it was left, or 0.
+ */
+static uint64_t watch_over(struct command *command, struct follow *follow)
 {
 	struct live_line line = {.on = isatty(STDERR_FILENO), .started = clock_monotonic()};
 	uint64_t begun = clock_monotonic(), ended = begun;
@@ -112,6 +127,8 @@ static void watch_over(struct command *command, struct follow *follow)
 
 	do {
 		asked = command_asked(command);
+		if (asked == ASKED_LEAVE)
+			break;
 		if (asked == ASKED_STOP)
 			follow_stop(follow);
 		else if (asked == ASKED_SNAPSHOT)
@@ -129,18 +146,30 @@ static void watch_over(struct command *command, struct follow *follow)
 		totals = follow_totals(follow);
 		if (follow->active)
 			live_line_show(&line, &totals, follow->active);
+		warn_once(command, follow, "stops recording and lets it go on");
 		if (!last)
 			pause_between(follow, begun);
 	} while (!last);
 	follow_stop(follow);
+	return asked == ASKED_LEAVE ? clock_monotonic() : 0;
 }
 
-/* The program that we started goes on, and ends as it will; its status is passed on. */
-static void wait_for_all(struct command *command, struct follow *follow)
+/* Takes note of what is asked for while we wait; `left`: when it was to leave the command. */
+static void look_for_leave(struct command *command, uint64_t *left)
+{
+	if (command_asked(command) == ASKED_LEAVE && !*left)
+		*left = clock_monotonic();
+}
+
+/*
+ * The program that we started goes on, and ends as it will; its status is passed on. If it was
+ * left, and does not end by that, it is let go. `left`: when; 0: it was not.
+ */
+static void wait_for_all(struct command *command, struct follow *follow, uint64_t left)
 {
 	while (follow->active) {
 		follow_pass(follow, false);
-		command_asked(command);
+		look_for_leave(command, &left);
 		if (follow->active)
 			pause_between(follow, 0);
 	}
@@ -149,11 +178,22 @@ static void wait_for_all(struct command *command, struct follow *follow)
 		follow_summarise(follow);
 	for (;;) {
 		command_look(command);
-		command_asked(command);
+		look_for_leave(command, &left);
 		if (!command->pid || command->ended)
 			return;
-		descendants_await(follow);
+		if (left && is_due(left, PATIENCE_NS))
+			break;
+		warn_once(command, follow, "lets it go on");
+		/* The next Ctrl-C must not be missed because it comes right before we sleep. */
+		if (command->interrupted)
+			pause_between(follow, 0);
+		else
+			descendants_await(follow);
+		descendants_reap(follow);
 	}
+	live_line_clear();
+	say_error(NULL, "%s (pid %d) goes on, and is not recorded any more",
+		  follow->plan->command[0], (int)command->pid);
 }
 
 static int record_command(const struct record_plan *plan, struct diag *diag)
@@ -170,8 +210,7 @@ static int record_command(const struct record_plan *plan, struct diag *diag)
 		follow_fini(&follow);
 		return r;
 	}
-	watch_over(&command, &follow);
-	wait_for_all(&command, &follow);
+	wait_for_all(&command, &follow, watch_over(&command, &follow));
 	find_sweep();
 	r = follow.first_result;
 	if (r < 0)

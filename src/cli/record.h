@@ -32,8 +32,8 @@ struct record_plan {
 
 /*
  * Records. Returns 0, or the exit status of a program that was started for it
- * (128 + signal if one ended it); -errno with `diag` filled if nothing could be
- * recorded.
+ * (128 + signal if one ended it, 128 + SIGINT if it goes on); -errno with `diag`
+ * filled if nothing could be recorded.
  */
 int record_run(const struct record_plan *plan, struct diag *diag);
 

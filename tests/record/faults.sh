@@ -303,6 +303,78 @@ is_interrupted()
 	[ "$status" -eq "$2" ] && all_is_well && [ "$(count t.unw samples)" -gt 0 ]
 }
 
+# Until the words of the recorder and its program have some. $1: a pattern
+wait_for_words()
+{
+	for _ in $(seq 250); do
+		grep -q "$1" words && return
+		sleep 0.02
+	done
+	cat words && echo "not there: $1" && return 1
+}
+
+# A program that ignores SIGINT is recorded until the second one, and goes on. $1: the recorder,
+# or who started it; $2...: what sends SIGINT to the group of both.
+is_left()
+{
+	local recorder=$1 program left=1
+	shift
+	wait_for_words deaf && sleep 0.2 && "$@" && wait_for_words 'waiting for .* to end; Ctrl-C again' &&
+		program=$(grep -o 'pid [0-9]*' words | tr -dc 0-9) && kill -0 "$program" && "$@" || return 1
+	wait "$recorder"
+	[ $? -eq 130 ] && says 'events of 1 thread' && says "subject \(pid $program\) goes on" &&
+		kill -0 "$program" && left=0
+	{ kill -KILL "$program" && rm -f "$UNWEAVE_DIR"/*/*; } 2>/dev/null
+	cat words
+	[ $left -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -gt 0 ]
+}
+
+interrupts_group()
+{
+	kill -INT -- "-$1"
+}
+
+is_left_by_its_group()
+{
+	rm -f ./*.unw
+	setsid "$unweave" record -o t.unw -- "$subject" stay say deaf work 10000 >words 2>&1 &
+	is_left $! interrupts_group $!
+}
+
+presses_ctrl_c()
+{
+	printf '\003' >&9
+}
+
+is_left_in_a_terminal()
+{
+	rm -f ./*.unw keys
+	mkfifo keys
+	exec 9<>keys
+	TERM=dumb script -qefc "$unweave record -o t.unw -- $subject stay say deaf work 10000" \
+		/dev/null <keys >words 2>&1 &
+	is_left $! presses_ctrl_c
+	local result=$?
+	exec 9>&-
+	return $result
+}
+
+# What is passed on is not heard, and is no reason to leave.
+hears_nothing()
+{
+	local recorder
+	rm -f ./*.unw
+	"$unweave" record -o t.unw -- "$subject" stay say deaf work 1500 exit 6 >words 2>&1 &
+	recorder=$!
+	wait_for_words deaf || return 1
+	for _ in 1 2 3; do
+		sleep 0.3
+		kill -TERM $recorder
+	done
+	wait $recorder
+	[ $? -eq 6 ] && all_is_well && ! grep -q waiting words
+}
+
 stops_recording()
 {
 	local pid
@@ -386,6 +458,11 @@ try 'a full disk is said, and ends nothing' fills_the_disk
 try 'a disk full of samples has room for the end' fills_it_with_samples
 try 'SIGTERM ends the command, and is passed on' is_interrupted TERM 143
 try 'SIGINT, too' is_interrupted INT 130
+try 'one that ignores SIGINT goes on after the second one, and is not recorded' is_left_by_its_group
+if command -v script >/dev/null; then
+	try 'and after the second Ctrl-C' is_left_in_a_terminal
+fi
+try 'one that ignores SIGTERM is recorded to its end' hears_nothing
 try 'SIGINT ends the recording of a running program, which goes on' stops_recording INT
 try 'SIGHUP, too' stops_recording HUP
 try 'a program that is over at once has names' is_over_at_once

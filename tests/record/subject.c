@@ -22,6 +22,7 @@
  *     ignore            SIGURG, as where nobody handles it
  *     unclock           has no timers any more
  *     spin MS           works without a task, in wall time
+ *     stay              is not ended by SIGINT, SIGHUP or SIGTERM
  *     undisturbed MS    works, and no SIGURG is counted meanwhile
  *     profile MS        works while SIGPROF comes, and counts it
  *     elsewhere         what follows happens in another thread, and this one ends
@@ -230,6 +231,13 @@ static void count(int signal)
 	counted++;
 }
 
+static void stay(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+}
+
 static void undisturbed(int ms)
 {
 	sig_atomic_t before = counted;
@@ -386,6 +394,8 @@ static int obey(char **argument)
 		return unclock(), 1;
 	else if (strcmp(verb, "ignore") == 0)
 		return signal(SIGURG, SIG_IGN), 1;
+	else if (strcmp(verb, "stay") == 0)
+		return stay(), 1;
 	else if (strcmp(verb, "middle") == 0)
 		return middle(), 1;
 	else if (strcmp(verb, "segv") == 0)
