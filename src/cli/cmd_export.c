@@ -2,18 +2,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "trace/reader.h"
 #include "util/cleanup.h"
 #include "view/export.h"
 #include "view/naming.h"
-
-#define OUTPUT_BUFFER ((size_t)1 << 20)
 
 DEFINE_FREEP(struct reader, reader_free)
 DEFINE_FREEP(struct symbols, symbols_free)
@@ -85,52 +83,29 @@ static int write_to(const struct plan *plan, FILE *to, struct diag *diag)
 	return r;
 }
 
-/* Whether two paths lead to one file. */
-static bool same_file(const char *one, const char *other)
-{
-	struct stat a, b;
-
-	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
-/* A file that is not whole would be taken for one that is. */
-static int give_up(const struct plan *plan)
-{
-	struct stat st;
-
-	if (stat(plan->output, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(plan->output);
-	return EXIT_FAILED;
-}
-
 static int write_file(const struct plan *plan)
 {
 	struct diag diag = {0};
 	FILE *to;
-	int r, failed;
+	int r, closed;
 
-	if (same_file(plan->trace, plan->output)) {
+	if (output_is_same(plan->output, plan->trace)) {
 		say_error(plan->output, "this is the trace itself");
 		return EXIT_FAILED;
 	}
-	to = fopen(plan->output, "we");
+	to = output_open(plan->output);
 	if (!to) {
 		say_error(plan->output, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	setvbuf(to, NULL, _IOFBF, OUTPUT_BUFFER);
-	errno = 0;
 	r = write_to(plan, to, &diag);
-	failed = ferror(to) ? errno ? errno : EIO : 0;
-	if (fclose(to) != 0 && !failed)
-		failed = errno;
+	closed = output_close(to, plan->output, r);
 	if (r < 0)
 		say_diag(plan->trace, &diag);
-	else if (failed)
-		say_error(plan->output, "%s", strerror(failed));
-	if (r < 0 || failed)
-		return give_up(plan);
+	else if (closed < 0)
+		say_error(plan->output, "%s", strerror(-closed));
+	if (closed < 0)
+		return EXIT_FAILED;
 	if (isatty(STDERR_FILENO))
 		say_hint("%s shows it", plan->format->opens);
 	return EXIT_OK;

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/cmd.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "trace/reader.h"
@@ -155,35 +155,29 @@ static enum flame_metric choose_metric(const struct plan *plan, const struct tol
 										: FLAME_CPU;
 }
 
-/* A slip such as -o run.unw must not cost the trace. */
-static bool is_same_file(const char *one, const char *two)
+static int draw(const struct work *work, const struct flame_caption *caption, bool svg, FILE *to)
 {
-	struct stat a, b;
-
-	return one && two && stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return svg ? flame_svg(work->flame, caption, to) : flame_html(work->flame, caption, to);
 }
 
 static int write_output(const struct work *work, const struct flame_caption *caption, bool svg,
 			struct diag *diag)
 {
 	bool to_stdout = strcmp(work->output, "-") == 0;
-	FILE *to = to_stdout ? stdout : fopen(work->output, "we");
-	int r, closed;
+	FILE *to = to_stdout ? stdout : output_open(work->output);
+	int r;
 
 	if (!to)
 		return diag_set(diag, -errno, "%m");
-	r = svg ? flame_svg(work->flame, caption, to) : flame_html(work->flame, caption, to);
+	r = draw(work, caption, svg, to);
+	/* That it could not be written is known better by who closes it. */
+	if (!to_stdout)
+		r = output_close(to, work->output, r == -EIO ? 0 : r);
 	if (r == -ENOMEM)
-		no_memory(diag);
-	else if (r < 0 && !to_stdout)
-		diag_set(diag, r, "could not be written: %m");
-	if (to_stdout)
-		return r == -ENOMEM ? r : 0; /* the rest is said at the end, as for all commands */
-	closed = fclose(to);
-	if (r == 0 && closed != 0)
-		r = diag_set(diag, -errno, "could not be written: %m");
-	return r;
+		return no_memory(diag);
+	if (to_stdout || r == 0)
+		return 0; /* what stdout met is said at the end, as for all commands */
+	return diag_set(diag, r, "could not be written: %s", strerror(-r));
 }
 
 static int show(struct work *work, const struct plan *plan, struct diag *diag)
@@ -244,8 +238,8 @@ static int make(const struct plan *plan)
 		say_error(NULL, "out of memory");
 		return EXIT_FAILED;
 	}
-	if (is_same_file(work.output, plan->traces[FLAME_THIS]) ||
-	    is_same_file(work.output, plan->traces[FLAME_OTHER])) {
+	if (output_is_same(work.output, plan->traces[FLAME_THIS]) ||
+	    output_is_same(work.output, plan->traces[FLAME_OTHER])) {
 		say_error(work.output, "is the trace itself, and is not overwritten");
 		say_hint("-o chooses another name");
 		return EXIT_FAILED;

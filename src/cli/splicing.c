@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/output.h"
 #include "model/anchors.h"
 #include "model/follow.h"
 #include "trace/compress.h"
@@ -356,16 +355,8 @@ static int write_output(struct splicing *splicing, const struct splicing_plan *p
 		return r;
 	r = copy_trace(&copy, writer, diag);
 	if (r < 0)
-		unlink(plan->output);
+		output_remove(plan->output);
 	return r;
-}
-
-static bool is_same_file(const char *one, const char *other)
-{
-	struct stat first, second;
-
-	return stat(one, &first) == 0 && stat(other, &second) == 0 &&
-	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static int check_trace(struct splicing *splicing, const struct splicing_plan *plan,
@@ -376,7 +367,7 @@ static int check_trace(struct splicing *splicing, const struct splicing_plan *pl
 
 	if (!summary->session_known || !summary->event_blocks)
 		return diag_set(diag, -ENODATA, "has no events, so nobody knows what ran when");
-	if (is_same_file(plan->trace, plan->output))
+	if (output_is_same(plan->output, plan->trace))
 		return diag_set(diag, -EINVAL, "cannot be written over: -o must be another file");
 	splicing->result->without_stacks = !(summary->session.keywords & stacks);
 	splicing->options = anchors_options(splicing->reader);
