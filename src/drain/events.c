@@ -7,9 +7,11 @@
 
 #include "drain/follow.h"
 
-#define BATCH 64u        /* records that are looked at together: by the last, memory has answered */
-#define HOLD_TICKS 1024u /* some microseconds; a run that begins too early waits no longer */
-#define HOLDS_MOST 8u    /* nor for more records than this */
+/* A run that begins too early waits no longer: some microseconds, for a creation some hundred ns.
+ */
+#define HOLD_TICKS 1024u
+#define HOLD_NEW_TICKS 64u
+#define HOLDS_MOST 8u /* nor for more records than this */
 
 uint64_t events_count(const uint64_t *words, uint32_t count)
 {
@@ -82,13 +84,18 @@ static inline const struct unweave_frame *follow_chain(struct stream_shop *shop,
 	return record->stack ? follow_change(shop, slot, task, record) : chain_stack(slot);
 }
 
-static inline void note_run(struct stream_shop *shop, uint64_t task, bool runs)
+/* A run of the task begins. Where its end is not told with what waits then, nobody asks. */
+static inline void note_run(const struct stream *stream, struct stream_shop *shop, uint64_t task)
 {
 	struct chain_slot *slot = chains_again(&shop->chains, task);
 
-	/* Nobody asks of a task without a chain. */
-	if (slot->task)
-		slot->chain = (slot->chain & ~CHAIN_RUNS) | (runs ? CHAIN_RUNS : 0);
+	if (slot->task && stream->told & RECORD_RESET_SUSPEND_STACKS << (task & 1))
+		slot->chain |= CHAIN_RUNS;
+}
+
+static inline void note_end(struct stream_shop *shop, uint64_t task)
+{
+	chains_again(&shop->chains, task)->chain &= ~CHAIN_RUNS;
 }
 
 /*
@@ -179,7 +186,7 @@ static void decode_end(struct stream *stream, struct stream_shop *shop, const st
 	if (event->kind == UNWEAVE_EVENT_SUSPEND) {
 		event->stack =
 			chain_at(stream, shop, event->task, record, RECORD_RESET_SUSPEND_STACKS);
-		note_run(shop, event->task, false);
+		note_end(shop, event->task);
 	} else {
 		chains_remove(&shop->chains, event->task);
 	}
@@ -201,12 +208,13 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 	case RECORD_RESUME:
 		fill(event, UNWEAVE_EVENT_RESUME, task);
 		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
-		note_run(shop, task, true);
+		note_run(stream, shop, task);
 		push(stream, task);
 		break;
 	case RECORD_REPLAY:
 		fill(event, UNWEAVE_EVENT_REPLAY, task);
 		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
+		note_run(stream, shop, task);
 		push(stream, task);
 		break;
 	case RECORD_APPEND:
@@ -314,7 +322,7 @@ static int decode_leave(struct stream *stream, struct stream_shop *shop,
 		stream->leaving = UNWEAVE_EVENT_SUSPEND;
 		stream->left_stack =
 			chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
-		note_run(shop, stream->left, false);
+		note_end(shop, stream->left);
 	} else {
 		stream->leaving = UNWEAVE_EVENT_COMPLETE;
 		stream->left_status = (uint8_t)(record->kind - RECORD_END);
@@ -370,15 +378,16 @@ static bool opens(const struct stream_shop *shop, const struct record *record)
 	return record->kind == RECORD_RESET && record->fields[0] >> 8 >= shop->session;
 }
 
-/* Parses up to BATCH records, and has what they will need fetched. Returns how many. */
-static uint32_t parse_batch(struct record *batch, const struct stream *stream,
-			    const struct stream_shop *shop, const uint64_t *words, uint32_t count)
+/* Takes the next few records apart, and has what they will need fetched: by the last of them,
+ * memory has answered. False if there is none: the words make no sense. */
+static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
 {
-	uint32_t at = 0, records = 0;
+	struct stream_words *words = stream->words;
+	uint32_t at = words->at, count = 0;
 
-	while (at < count && records < BATCH &&
-	       parse_record(&batch[records], words + at, count - at)) {
-		const struct record *record = &batch[records++];
+	while (at < words->count && count < STREAM_BATCH &&
+	       parse_record(&words->batch[count], words->words + at, words->count - at)) {
+		const struct record *record = &words->batch[count++];
 
 		at += record->words;
 		if (record->kind != RECORD_RESUME)
@@ -387,7 +396,9 @@ static uint32_t parse_batch(struct record *batch, const struct stream *stream,
 		if (shop->soon)
 			shop->soon(shop->sink_data, stream, record->fields[0]);
 	}
-	return records;
+	words->parsed = count;
+	words->decoded = 0;
+	return count > 0;
 }
 
 /*
@@ -411,39 +422,79 @@ uint64_t events_due(const struct stream *stream)
 	return ticks > stream->time ? ticks : stream->time;
 }
 
+/* The stamp of the record after the next one, as far as is known. */
+static uint64_t stamp_after(const struct stream_words *words)
+{
+	for (uint32_t i = words->decoded + 1; i < words->parsed; i++)
+		if (!is_untimed(words->batch[i].kind))
+			return words->batch[i].ticks;
+	return UINT64_MAX;
+}
+
+/* Whether the task's last run still goes on, or the task is not there yet, as far as was decoded.
+ */
+static inline bool is_too_early(const struct stream *stream, const struct chain_slot *slot,
+				uint64_t task)
+{
+	if (slot->task)
+		return slot->chain & CHAIN_RUNS;
+	return stream->told & RECORD_RESET_SUSPEND_STACKS << (task & 1);
+}
+
 /*
- * Whether a run begins while the task's last one still goes on, as far as was decoded. A processor
- * may read its clock before it has seen what its thread waited for, and the stamp is too early
- * then, by as long as that took. Whoever is due next, at `limit`, goes first; but not for long,
- * and not if nobody is due in this pass.
+ * Until when a run that begins too early may wait. For the end of the task's last run, not once
+ * its own next stamp has come: it is the other run's that was too early, then.
+ */
+static uint64_t latest_begin(const struct stream *stream, const struct chain_slot *slot,
+			     const struct record *record)
+{
+	uint64_t after = slot->task ? stamp_after(stream->words) : UINT64_MAX;
+	uint64_t latest = record->ticks + (slot->task ? HOLD_TICKS : HOLD_NEW_TICKS);
+
+	return after < latest ? after : latest;
+}
+
+/*
+ * Whether a run is to begin after others have been decoded. A processor may read its clock before
+ * it has seen what its thread waited for, and the stamp is too early then, by as long as that took:
+ * it lies before the end of the task's last run on another thread, or before its creation. Whoever
+ * is due next, at `limit`, goes first; but not for long, and not if nobody is due in this pass. If
+ * that helped, the run began when it could.
  */
 static inline bool comes_early(struct stream *stream, struct stream_shop *shop,
-			       const struct record *record, uint64_t limit)
+			       struct record *record, uint64_t limit)
 {
-	if (record->kind != RECORD_RESUME)
+	struct chain_slot *slot = chains_find(&shop->chains, record->fields[0]);
+
+	shop->chains.last = slot;
+	if (__builtin_expect(!is_too_early(stream, slot, record->fields[0]), 1)) {
+		if (stream->holds && record->ticks < stream->held)
+			record->ticks = stream->held;
 		return false;
-	shop->chains.last = chains_find(&shop->chains, record->fields[0]);
-	return shop->chains.last->chain & CHAIN_RUNS && limit < shop->horizon &&
-	       limit < record->ticks + HOLD_TICKS && stream->holds < HOLDS_MOST;
+	}
+	return limit < shop->horizon && stream->holds < HOLDS_MOST &&
+	       limit <= latest_begin(stream, slot, record);
 }
 
 /* Decodes those that are due at `limit`, and moves on past them. */
-static int decode_batch(struct stream *stream, struct stream_shop *shop, const struct record *batch,
-			uint32_t count, uint64_t limit)
+static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_t limit)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	struct stream_words *words = stream->words;
+
+	for (; words->decoded < words->parsed; words->decoded++) {
+		struct record *record = &words->batch[words->decoded];
 		int r;
 
-		if (due(stream, batch[i].kind, batch[i].ticks) > limit)
+		if (due(stream, record->kind, record->ticks) > limit)
 			break;
-		if (comes_early(stream, shop, &batch[i], limit)) {
+		if (record->kind == RECORD_RESUME && comes_early(stream, shop, record, limit)) {
 			stream->held = limit + 1;
 			stream->holds++;
 			break;
 		}
 		stream->holds = 0;
-		stream->words->at += batch[i].words;
-		if (stream->gated && opens(shop, &batch[i]))
+		words->at += record->words;
+		if (stream->gated && opens(shop, record))
 			stream->gated = false;
 		stream->number++;
 		if (stream->gated) {
@@ -451,7 +502,7 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, const s
 			continue;
 		}
 		shop->records++;
-		r = decode(stream, shop, &batch[i]);
+		r = decode(stream, shop, record);
 		if (r < 0)
 			return r;
 	}
@@ -461,23 +512,20 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, const s
 int events_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit)
 {
 	struct stream_words *words = stream->words;
-	struct record batch[BATCH];
 
 	while (words->at < words->count) {
-		uint32_t start = words->at;
-		uint32_t records = parse_batch(batch, stream, shop, words->words + start,
-					       words->count - start);
-		int r = decode_batch(stream, shop, batch, records, limit);
+		int r;
 
-		if (r < 0)
-			return r;
-		if (!records) {
+		if (words->decoded == words->parsed && !parse_batch(stream, shop)) {
 			words->at = words->count;
 			shop->damaged++;
-		} else if (words->at < (uint32_t)(batch[records - 1].fields - 1 - words->words) +
-					       batch[records - 1].words) {
 			break;
 		}
+		r = decode_batch(stream, shop, limit);
+		if (r < 0)
+			return r;
+		if (words->decoded < words->parsed)
+			break;
 	}
 	return 0;
 }

@@ -157,8 +157,8 @@ static bool take(const struct stream *stream, const struct stream_shop *shop, st
 
 	copy_words(words->words, p->chunk->words + position_word(p->position), p->words);
 	words->copied = clock_ticks(shop->attachment->clock);
-	words->at = 0;
-	words->count = 0;
+	words->at = words->count = 0;
+	words->parsed = words->decoded = 0;
 	/* D: the copy is complete before the move. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!atomic_compare_exchange_strong_explicit(&stream->shared->taken, &p->taken, p->after,
@@ -254,8 +254,8 @@ int stream_refill(struct stream *stream, struct stream_shop *shop)
 		stream->words = get_words(shop);
 		if (!stream->words)
 			return -ENOMEM;
-		stream->words->at = 0;
-		stream->words->count = 0;
+		stream->words->at = stream->words->count = 0;
+		stream->words->parsed = stream->words->decoded = 0;
 	}
 	if (stream->words->at == stream->words->count)
 		r = fetch(stream, shop);

@@ -13,11 +13,13 @@
 #include "arena/arena.h"
 #include "drain/attach.h"
 #include "drain/chains.h"
+#include "drain/parse.h"
 #include "trace/stacks.h"
 #include "unweave/event.h"
 #include "util/merge.h"
 
 #define STREAM_NEST_MAX 4096u
+#define STREAM_BATCH 64u      /* records that are looked at together */
 #define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
 
 struct stream;
@@ -53,6 +55,9 @@ struct stream_words {
 	uint64_t copied;           /* ticks when it was */
 	uint32_t at;               /* the first that is not decoded yet */
 	uint32_t count;
+	struct record batch[STREAM_BATCH]; /* taken apart: the first `parsed`, those from `decoded`
+					      on not decoded yet */
+	uint32_t parsed, decoded;
 	uint64_t words[ARENA_CHUNK_WORDS];
 };
 

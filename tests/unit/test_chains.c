@@ -501,6 +501,14 @@ static struct {
 	_Atomic uint32_t turn;
 } early;
 
+static void run_some_ticks(void)
+{
+	uint64_t begun = clock_ticks(emit_process.clock);
+
+	while (clock_ticks(emit_process.clock) - begun < 4)
+		;
+}
+
 /* Runs, and waits in a place of its own. */
 static void run_in(uint64_t place)
 {
@@ -508,6 +516,7 @@ static void run_in(uint64_t place)
 	uint64_t *at;
 
 	unweave_task_resume(early.task);
+	run_some_ticks();
 	at = emit_at(&emit_self()->main);
 	unweave_task_suspend_stack(early.task, &stack);
 	/* A suspension, what it keeps, a frame; unless that was a new chunk. */
@@ -560,6 +569,59 @@ static void a_run_that_is_stamped_too_early_has_its_chain(void)
 	CHECK_EQ(wrong, 0);
 }
 
+/* Runs what the other thread made, and has its creation stamped a little later than this run. */
+static void *begin_too_early(void *data)
+{
+	unweave_thread_idle();
+	for (uint32_t turn = 1; turn < 2 * EARLY_ROUNDS; turn += 2) {
+		uint64_t *at;
+
+		await(&early.turn, turn);
+		at = emit_at(&emit_self()->main);
+		unweave_task_resume(early.task);
+		if (early.let_go && emit_at(&emit_self()->main) == at + 2)
+			emit_store(early.let_go,
+				   record_first_word(*early.let_go & 0xff, (*at >> 8) + 1));
+		run_some_ticks();
+		unweave_task_suspend(early.task);
+		atomic_store(&early.turn, turn + 1);
+	}
+	return data;
+}
+
+static void a_run_that_is_stamped_before_its_task_has_its_chain(void)
+{
+	uint32_t resumes = 0, wrong = 0;
+	pthread_t thread;
+
+	collect_begin(0);
+	atomic_store(&early.turn, 0);
+	CHECK_EQ(pthread_create(&thread, NULL, begin_too_early, NULL), 0);
+	for (uint64_t turn = 0; turn < 2 * EARLY_ROUNDS; turn += 2) {
+		struct unweave_stack stack = {&turn, NULL, 1, 0};
+		uint64_t *at;
+
+		await(&early.turn, (uint32_t)turn);
+		at = emit_at(&emit_self()->main);
+		early.task = unweave_task_new(NULL, CHAIN, 0, &stack);
+		/* A creation and its stack; unless that was a new chunk. */
+		early.let_go = emit_at(&emit_self()->main) == at + 6 ? at : NULL;
+		atomic_store(&early.turn, (uint32_t)turn + 1);
+	}
+	pthread_join(thread, NULL);
+	unweave_stop();
+	for (size_t i = 0; i < collected.count; i++) {
+		const struct seen *seen = &collected.seen[i];
+
+		if (seen->event.kind != UNWEAVE_EVENT_RESUME)
+			continue;
+		wrong += seen->frame_count != 1 || seen->frames[0].address != 2 * resumes;
+		resumes++;
+	}
+	CHECK_EQ(resumes, EARLY_ROUNDS);
+	CHECK_EQ(wrong, 0);
+}
+
 /* In between it had other frames, which nobody was told of. */
 static void frames_are_not_kept_from_before_a_time_without_stacks(void)
 {
@@ -603,6 +665,7 @@ int main(void)
 	if (!check_emulated()) {
 		RUN(a_task_that_changes_threads_keeps_its_chain);
 		RUN(a_run_that_is_stamped_too_early_has_its_chain);
+		RUN(a_run_that_is_stamped_before_its_task_has_its_chain);
 	}
 	collect_forget();
 	return check_done();
