@@ -108,7 +108,7 @@ static int on_loop(void *data, const struct model_loop *loop)
 	must(loop->thread_count <= MODEL_LOOP_THREADS);
 	must(loop->iteration.count == loop->iterations && loop->iteration.sum == loop->busy);
 	must(loop->iteration.max == worst->ns && loop->lag.count >= (loop->lag.max != 0));
-	must(worst->runs <= loop->runs && worst->after <= worst->runs);
+	must(worst->runs <= loop->runs && worst->ready <= loop->lag.count);
 	check_stack(sums, worst->stack);
 	return count(sums);
 }
