@@ -58,6 +58,7 @@ struct sampler {
 	uint32_t blocked_ever;  /* at two looks in a row */
 	uint32_t waiting;       /* for a timer: no thread that ran has set it yet */
 	bool delivered;         /* one that runs was told so at the last pass */
+	uint32_t runner;        /* the thread that was found to run the last time */
 	uint64_t ran;           /* CPU ns of the program when one that runs was looked for */
 	uint64_t look_ns;       /* when that may be done again, unless the last time was of use */
 	uint32_t sent;          /* orders that waited when one that runs was told last; 0: done */
@@ -286,13 +287,27 @@ struct sampler *sampler_free(struct sampler *sampler)
 	return NULL;
 }
 
-/* One that runs: a signal would wake it otherwise, and not every program expects that. */
-static const struct thread *find_running(struct threads *threads)
+static bool is_running(const struct threads *threads, struct thread *thread)
 {
+	return threads_look(threads, thread) && !thread->blocked && !thread->sleeping;
+}
+
+/*
+ * One that runs: a signal would wake it otherwise, and not every program expects that. First
+ * the one that ran the last time, since to look at thousands takes long.
+ */
+static const struct thread *find_running(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	struct thread *last = threads_find(threads, sampler->runner);
+
+	if (last && is_running(threads, last))
+		return last;
 	for (uint32_t i = 0; i < threads->count; i++)
-		if (threads_look(threads, &threads->all[i]) && !threads->all[i].blocked &&
-		    !threads->all[i].sleeping)
+		if (is_running(threads, &threads->all[i])) {
+			sampler->runner = threads->all[i].inner;
 			return &threads->all[i];
+		}
 	return NULL;
 }
 
@@ -354,7 +369,7 @@ static void deliver_orders(struct sampler *sampler)
 
 	if (!is_look_due(sampler, now))
 		return;
-	runs = find_running(threads);
+	runs = find_running(sampler);
 	sampler->delivered = runs && clocks_order(threads, runs->tid, RING_ORDER_TIMERS) == 0;
 	if (sampler->delivered)
 		sampler->sent = count_orders(sampler);
@@ -477,25 +492,43 @@ static void look_at_blocked(struct sampler *sampler, struct thread *thread)
 	sampler->blocked_ever += thread->blocked && thread->looks == 2;
 }
 
-static void look_after_threads(struct sampler *sampler)
+static void look_for_threads(struct sampler *sampler)
 {
 	struct threads *threads = &sampler->threads;
 
 	if (threads_scan(threads) < 0)
 		return;
-	look_for_answer(sampler);
-	look_at_refusals(sampler);
 	sampler->blocked = 0;
-	sampler->waiting = 0;
+	for (uint32_t i = 0; i < threads->count; i++) {
+		look_at_blocked(sampler, &threads->all[i]);
+		sampler->blocked += threads->all[i].blocked;
+	}
+}
+
+/* Those that slept when they were looked at last, or those that did not. */
+static void arm_all(struct sampler *sampler, bool sleeping)
+{
+	struct threads *threads = &sampler->threads;
+
 	for (uint32_t i = 0; i < threads->count; i++) {
 		struct thread *thread = &threads->all[i];
 
-		look_at_blocked(sampler, thread);
-		sampler->blocked += thread->blocked;
-		if (thread->armed || thread->blocked || sampler->driver == SAMPLER_WALL)
+		if (thread->armed || thread->blocked || thread->sleeping != sleeping)
 			continue;
 		arm(sampler, thread);
 		sampler->waiting += !thread->armed;
+	}
+}
+
+static void look_after_threads(struct sampler *sampler)
+{
+	look_for_answer(sampler);
+	look_at_refusals(sampler);
+	sampler->waiting = 0;
+	/* Of thousands, those that sleep can wait. */
+	if (sampler->driver != SAMPLER_WALL) {
+		arm_all(sampler, false);
+		arm_all(sampler, true);
 	}
 	sampler->waiting += count_orders(sampler);
 	if (sampler->waiting)
@@ -687,16 +720,19 @@ static int take_all(struct sampler *sampler)
 int sampler_pass(struct sampler *sampler)
 {
 	uint64_t now = clock_monotonic();
+	bool scan = now - sampler->scanned_ns >= SCAN_NS;
 	int r = 0;
 
 	/* A thread that began to take part has looked, and says that it is not ours any more. */
 	if (sampler->on && !atomic_load(&shared(sampler)->signal))
 		give_up(sampler);
 	if (sampler->on) {
-		if (sampler->delivered || now - sampler->scanned_ns >= SCAN_NS) {
+		if (scan) {
 			sampler->scanned_ns = now;
-			look_after_threads(sampler);
+			look_for_threads(sampler);
 		}
+		if (scan || sampler->delivered)
+			look_after_threads(sampler);
 		/* Answers first: they are of threads as they were when they were asked. */
 		r = take_all(sampler);
 		if (sampler->driver == SAMPLER_WALL)

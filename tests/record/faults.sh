@@ -200,6 +200,13 @@ wakes_up()
 	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 40 ]
 }
 
+# 100 samples of which the first may come late, and many on a busy machine.
+runs_beside_sleepers()
+{
+	record --timers -- rest 1000 100 threads 2 500
+	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 30 ]
+}
+
 # Perf events stand in, unless they are forbidden or not wanted; that is said then.
 # $1: what there is to be, samples or words
 may_have_no_timers()
@@ -452,6 +459,7 @@ try 'and with timers' loses_its_recorder --timers
 try 'a program that sleeps takes little of its recorder' sleeps_beside_it
 try 'and with timers' sleeps_beside_it --timers
 try 'a program that slept is sampled once it runs' wakes_up
+try 'so are threads that run beside a thousand that sleep' runs_beside_sleepers
 try 'timers end with the session' ends_its_timers INT
 try 'and by themselves if the recorder is killed' ends_its_timers KILL
 try 'a full disk is said, and ends nothing' fills_the_disk
