@@ -40,6 +40,7 @@ struct drain {
 	bool adopting;         /* what is there is ours: see drain_new() */
 	uint32_t threads;      /* and the census, if it had anything to tell */
 	uint32_t sites_seen;   /* bytes of names that were told */
+	uint32_t chunks;       /* of the pool that may be in use */
 	uint64_t looked_after;
 	bool program_ended;
 	bool stopped;
@@ -149,9 +150,10 @@ static int reserve_pool(struct drain *drain, const struct drain_options *options
 	if (chunks < 0)
 		return diag_set(diag, chunks, "no memory for the program's buffers");
 	/* Chunks beyond the new number that are in use are drained like the others. */
-	recover_chunks(drain, (uint32_t)chunks > have                ? (uint32_t)chunks
-			      : have > drain->attachment->chunks_max ? drain->attachment->chunks_max
-								     : have);
+	drain->chunks = (uint32_t)chunks > have                ? (uint32_t)chunks
+			: have > drain->attachment->chunks_max ? drain->attachment->chunks_max
+							       : have;
+	recover_chunks(drain, drain->chunks);
 	atomic_store_explicit(&config->chunks, (uint32_t)chunks, memory_order_release);
 	return 0;
 }
@@ -370,14 +372,19 @@ static int part_if_over(struct drain *drain, uint32_t index)
 	return part(drain, index);
 }
 
-/* Decodes what is at hand, of all streams in the order of time, up to the horizon. */
+/*
+ * Decodes what is at hand, of all streams in the order of time, up to the horizon. What was
+ * stamped before it was in the chunks then: more than they hold is of a program that puts old
+ * records back, and waits for the next pass.
+ */
 static int decode_in_order(struct drain *drain)
 {
 	struct merge *merge = &drain->merge;
 	uint64_t horizon = drain->shop.horizon;
+	uint64_t most = drain->shop.records + (uint64_t)drain->chunks * ARENA_CHUNK_WORDS;
 
 	merge_settle(merge);
-	while (merge->first && merge->first->ticks <= horizon) {
+	while (merge->first && merge->first->ticks <= horizon && drain->shop.records < most) {
 		struct stream *stream = (struct stream *)merge->first;
 		uint64_t limit = merge->bound < horizon ? merge->bound : horizon;
 		int r = events_decode(stream, &drain->shop, limit);

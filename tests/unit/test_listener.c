@@ -311,6 +311,36 @@ static void flush_waits_for_a_pass_that_began_after_it(void)
 	unweave_stop();
 }
 
+static struct {
+	struct arena_stream *stream; /* NULL: nobody meddles */
+	uint64_t start;
+} meddling;
+
+/* As another thread of a broken program could at this moment. */
+static void put_records_back(const struct unweave_event *event, void *data)
+{
+	(void)event;
+	(void)data;
+	if (meddling.stream)
+		atomic_store(&meddling.stream->taken, meddling.start);
+}
+
+static void a_pass_ends_though_its_records_come_back(void)
+{
+	struct unweave_options options;
+
+	unweave_options_init(&options);
+	options.listener = put_records_back;
+	CHECK_EQ(unweave_start(&options), 0);
+	for (int i = 0; i < 100; i++)
+		unweave_thread_idle();
+	meddling.stream = emit_self()->main.shared;
+	meddling.start = atomic_load(&meddling.stream->start);
+	unweave_flush();
+	meddling.stream = NULL;
+	unweave_stop();
+}
+
 static void options_of_a_newer_size_are_fine_if_nothing_new_is_set(void)
 {
 	/* At the end of a page that nothing may be read beyond. */
@@ -416,6 +446,7 @@ int main(void)
 	RUN(no_lock_is_held_while_a_listener_runs);
 	RUN(flush_returns_only_after_delivery);
 	RUN(flush_waits_for_a_pass_that_began_after_it);
+	RUN(a_pass_ends_though_its_records_come_back);
 	RUN(options_of_a_newer_size_are_fine_if_nothing_new_is_set);
 	RUN(options_that_make_no_sense_are_refused);
 	RUN(stop_may_be_called_any_time);
