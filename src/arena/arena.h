@@ -175,6 +175,7 @@ struct arena_session {
 #define ARENA_TIMER_BEGUN 0xffu /* a thread of the program is at it */
 #define ARENA_TIMER_SHIFT 24u
 #define ARENA_TIMER_THREAD 0xffffffu
+#define ARENA_TIMER_END 0x800000u  /* | thread, which is less: its timer is to end */
 #define ARENA_TIMER_NONE 0xffffffu /* for a thread that cannot be: it shows who takes orders */
 
 /* Samples: who takes them, and how. The ring itself is elsewhere. */

@@ -167,7 +167,7 @@ static const struct option_entry entries[] = {
 	{'F', "frequency", "HZ", "CPU samples a second of each thread, 99 if not given; 0: none",
 	 set_rate, offsetof(struct record_plan, hz)},
 	{0, "wall", NULL, "sample threads that sleep, too", OPTION_FLAG(struct record_plan, wall)},
-	{0, "timers", NULL, "sample by timers, also beyond 100 Hz",
+	{0, "timers", NULL, "sample by timers, never by perf events",
 	 OPTION_FLAG(struct record_plan, timers)},
 	{0, "no-symbols", NULL, "leave names to whoever reads the trace",
 	 OPTION_FLAG(struct record_plan, no_symbols)},

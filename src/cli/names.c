@@ -100,7 +100,7 @@ const char *name_driver(uint64_t driver)
 	static const char *const names[] = {
 		[SAMPLER_NONE] = "none",          [SAMPLER_PERF] = "perf events",
 		[SAMPLER_TIMER] = "timers",       [SAMPLER_WALL] = "wall clock",
-		[SAMPLER_OTHER] = "another tool",
+		[SAMPLER_OTHER] = "another tool", [SAMPLER_MIXED] = "perf events and timers",
 	};
 
 	return LOOK_UP(names, driver);

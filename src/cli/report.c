@@ -216,8 +216,8 @@ const char *report_driver(uint64_t driver)
 	static const char *const names[] = {
 		[SAMPLER_NONE] = "none",          [SAMPLER_PERF] = "perf event",
 		[SAMPLER_TIMER] = "timer",        [SAMPLER_WALL] = "wall clock",
-		[SAMPLER_OTHER] = "another tool",
+		[SAMPLER_OTHER] = "another tool", [SAMPLER_MIXED] = "perf event or timer",
 	};
 
-	return driver <= SAMPLER_OTHER ? names[driver] : "unknown";
+	return driver <= SAMPLER_MIXED ? names[driver] : "unknown";
 }

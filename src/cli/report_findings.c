@@ -87,8 +87,8 @@ static bool was_off_cpu(const struct report *report, const struct model_run *run
 	uint64_t length = run->end - run->start;
 
 	/* Without the kernel's part, of other tools, or if some may be missing, nobody knows. */
-	if (!sampler || (sampler->driver != SAMPLER_PERF && sampler->driver != SAMPLER_TIMER) ||
-	    sampler->user_only || report_has_gaps(report))
+	if (!sampler || sampler->driver == SAMPLER_NONE || sampler->driver == SAMPLER_WALL ||
+	    sampler->driver == SAMPLER_OTHER || sampler->user_only || report_has_gaps(report))
 		return false;
 	return length / NS_PER_MS * sampler->hz >= 4 * 1000 && run->cpu < length / 4;
 }

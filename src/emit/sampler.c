@@ -425,7 +425,28 @@ static int start_timer(struct arena_control *control, int signal, uint32_t tid)
 	return 0;
 }
 
-static void start_timers(struct arena_control *control, int signal)
+/* Another clock is there for the thread. */
+static int end_timer(struct arena_control *control, uint32_t tid)
+{
+	uint32_t session = atomic_load_explicit(&control->sampler.session, memory_order_relaxed);
+	uint32_t used = atomic_load(&timers_used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint64_t entry = atomic_load_explicit(&timers[i], memory_order_relaxed);
+
+		if (entry && (uint32_t)entry == (uint32_t)timer_entry(0, session, tid))
+			delete_timer(&timers[i], entry);
+	}
+	return 0;
+}
+
+static int carry_out(struct arena_control *control, int signal, uint32_t order)
+{
+	return order & ARENA_TIMER_END ? end_timer(control, order & ~ARENA_TIMER_END)
+				       : start_timer(control, signal, order);
+}
+
+static void carry_out_orders(struct arena_control *control, int signal)
 {
 	bool tidied = false;
 
@@ -439,12 +460,12 @@ static void start_timers(struct arena_control *control, int signal)
 		if (!tid || tid >> ARENA_TIMER_SHIFT ||
 		    !atomic_compare_exchange_strong(order, &tid, begun))
 			continue;
-		error = (uint32_t)start_timer(control, signal, tid);
+		error = (uint32_t)carry_out(control, signal, tid);
 		if (error && !tidied) {
 			/* Once: it takes a call for each timer that there is. */
 			tidied = true;
 			delete_stopped_timers();
-			error = (uint32_t)start_timer(control, signal, tid);
+			error = (uint32_t)carry_out(control, signal, tid);
 		}
 		atomic_compare_exchange_strong(order, &begun,
 					       error ? tid | error << ARENA_TIMER_SHIFT : 0);
@@ -474,7 +495,7 @@ static void obey(struct arena_control *control, int signal, const siginfo_t *inf
 	uint64_t order = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 
 	if (order == RING_ORDER_TIMERS)
-		start_timers(control, signal);
+		carry_out_orders(control, signal);
 	else if (order == RING_ORDER_SAMPLE)
 		take_sample(control, context, thread_id(), 0, true);
 }
@@ -486,7 +507,7 @@ static void obey_blank(struct arena_control *control, int signal, const ucontext
 	    ARENA_SAMPLING_ASKED)
 		take_sample(control, context, thread_id(), 0, true);
 	else
-		start_timers(control, signal);
+		carry_out_orders(control, signal);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -502,7 +523,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 			take_sample(control, context, thread_id(),
 				    info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, false);
 			/* An order that came while this was pending has no signal of its own. */
-			start_timers(control, signal);
+			carry_out_orders(control, signal);
 			look_at_a_timer();
 		}
 	} else if (atomic_load_explicit(&control->sampler.on, memory_order_relaxed)) {

@@ -34,6 +34,7 @@
 #define BLOCKED_LOOKS 10u        /* at a thread that blocks the signal, before it is let be */
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
 #define TIMERS_HZ_MOST 100u      /* which every kernel's clock keeps up with */
+#define PACE_NS (NS_PER_S / 10)  /* between two looks at how often threads switch */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
 #define SENT_MOST 10u            /* orders in a row that are sent at once again */
 #define LOOK_SHARE 50u           /* looks for a thread that runs: one part in so many of our time */
@@ -43,7 +44,10 @@ struct sampler {
 	struct recorder *recorder;     /* borrowed */
 	struct sampler_options options;
 	bool on; /* threads are sampled; else `note` says why not, or it is over */
-	enum sampler_driver driver;
+	enum sampler_driver driver; /* to begin with; see driver_so_far() */
+	bool changes;               /* the clock of a thread does, by how often that switches */
+	bool has_perf;              /* some thread had a perf event, or a timer */
+	bool has_timers;
 	bool user_only;
 	uint64_t period_ns;
 	struct threads threads;
@@ -70,6 +74,8 @@ struct sampler {
 	uint32_t lacking_ever; /* a clock: neither a timer nor a perf event could be had */
 	int lack;              /* errno of the last timer that could not */
 
+	uint64_t pace_ns;  /* when threads are to be looked at for how often they switch */
+	uint64_t pace_ran; /* CPU ns of the program when they were */
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
 	uint64_t flushed_ns;
@@ -110,13 +116,29 @@ static uint64_t lost(const struct sampler *sampler)
 	return atomic_load(&shared(sampler)->lost) + sampler->unwritten + sampler->take->damaged;
 }
 
+static enum sampler_driver driver_so_far(const struct sampler *sampler)
+{
+	if (sampler->has_perf && sampler->has_timers)
+		return SAMPLER_MIXED;
+	if (sampler->has_perf || sampler->has_timers)
+		return sampler->has_perf ? SAMPLER_PERF : SAMPLER_TIMER;
+	return sampler->driver;
+}
+
+static void note_clock(struct sampler *sampler, bool *has)
+{
+	if (!*has)
+		sampler->told = false;
+	*has = true;
+}
+
 static void tell(struct sampler *sampler)
 {
 	struct buffer payload = BUFFER_INIT(FORMAT_PAYLOAD_MAX);
 	struct block block = {.kind = BLOCK_SAMPLER};
 
 	sampler->meta = (struct meta_sampler){
-		.driver = sampler->driver,
+		.driver = driver_so_far(sampler),
 		.hz = sampler->options.hz,
 		.user_only = sampler->user_only,
 		.lost = lost(sampler),
@@ -195,13 +217,22 @@ static struct clocks_perf try_perf(struct sampler *sampler)
 	return perf;
 }
 
+static bool can_count(const struct threads *threads)
+{
+	struct pace_look look;
+
+	return threads->count && threads_count(threads, &threads->all[0], &look) == 0;
+}
+
 /*
  * A perf event starts and stops a clock each time that its thread wakes and sleeps. In a virtual
- * machine that takes 2 us, which a thread may do for each request; a timer takes nothing.
+ * machine that takes 2 us, which a thread may do for each request; a timer takes nothing. So at
+ * rates at which a timer will do, a thread that switches often gets one; and all do where perf
+ * events do not see the kernel's part.
  */
 static void choose_driver(struct sampler *sampler)
 {
-	bool wanted = !sampler->options.no_perf && sampler->options.hz > TIMERS_HZ_MOST;
+	bool fast = sampler->options.hz > TIMERS_HZ_MOST;
 	struct clocks_perf perf = {.error = EPERM};
 
 	sampler->told = false;
@@ -209,12 +240,16 @@ static void choose_driver(struct sampler *sampler)
 		sampler->driver = SAMPLER_WALL;
 		return;
 	}
-	if (wanted)
-		perf = try_perf(sampler);
-	sampler->user_only = perf.allowed && perf.user_only;
-	sampler->driver = perf.allowed ? SAMPLER_PERF : SAMPLER_TIMER;
+	sampler->driver = SAMPLER_TIMER;
+	if (sampler->options.no_perf)
+		return;
+	perf = try_perf(sampler);
+	sampler->changes = !fast && perf.allowed && !perf.user_only && can_count(&sampler->threads);
+	if (perf.allowed && (fast || sampler->changes))
+		sampler->driver = SAMPLER_PERF;
+	sampler->user_only = sampler->driver == SAMPLER_PERF && perf.user_only;
 	/* One that has ended by now needs neither. */
-	if (!perf.allowed && wanted && perf.error != ESRCH)
+	if (!perf.allowed && fast && perf.error != ESRCH)
 		add_note(sampler,
 			 "Perf events may not be used (%s): timers are, which tick no "
 			 "faster than the kernel's clock.",
@@ -312,7 +347,7 @@ static const struct thread *find_running(struct sampler *sampler)
 }
 
 /* Leaves an order for a thread of the program. False if too many wait already. */
-static bool order(struct sampler *sampler, uint32_t what)
+static bool leave_order(struct sampler *sampler, uint32_t what)
 {
 	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
 		_Atomic uint32_t *place = &shared(sampler)->timers[i];
@@ -402,6 +437,8 @@ static int arm_perf(struct sampler *sampler, struct thread *thread, bool user_on
 		close(thread->fd);
 		thread->fd = -1;
 	}
+	if (r == 0)
+		note_clock(sampler, &sampler->has_perf);
 	return r;
 }
 
@@ -412,7 +449,11 @@ static void arm(struct sampler *sampler, struct thread *thread)
 
 	if (sampler->driver == SAMPLER_PERF)
 		r = arm_perf(sampler, thread, sampler->user_only);
-	thread->armed = r == 0 || r == -ESRCH || order(sampler, thread->inner);
+	thread->armed = r == 0 || r == -ESRCH;
+	if (!thread->armed && leave_order(sampler, thread->inner)) {
+		note_clock(sampler, &sampler->has_timers);
+		thread->armed = true;
+	}
 }
 
 /* What a timer cannot do, such as one signal too many, perf can. */
@@ -448,9 +489,91 @@ static void look_at_refusals(struct sampler *sampler)
 			continue;
 		atomic_store(at, 0);
 		thread = threads_find(&sampler->threads, order & ARENA_TIMER_THREAD);
-		if (thread && thread->fd < 0)
+		if (thread && thread->ordered) {
+			thread->ordered = 0;
+			thread->untimed = true;
+		} else if (thread && thread->fd < 0) {
 			arm_otherwise(sampler, thread, (int)error);
+		}
 	}
+}
+
+static bool is_ordered(const struct sampler *sampler, uint32_t what)
+{
+	for (unsigned i = 0; i < ARENA_TIMERS; i++)
+		if ((atomic_load(&shared(sampler)->timers[i]) & ARENA_TIMER_THREAD) == what)
+			return true;
+	return false;
+}
+
+/* A thread that switches often is to have a timer, once that is set; else a perf event again. */
+static void begin_change(struct sampler *sampler, struct thread *thread)
+{
+	uint32_t what = thread->inner;
+
+	if (thread->pace.often ? thread->fd < 0 || thread->untimed : !thread->timed)
+		return;
+	if (!thread->pace.often)
+		what |= ARENA_TIMER_END;
+	if (leave_order(sampler, what))
+		thread->ordered = what;
+}
+
+/* What the clock that goes has counted since its last sample is owed to the thread. */
+static void finish_change(struct sampler *sampler, struct thread *thread)
+{
+	struct pace_look look = {.ran_ns = thread->timed_since};
+
+	threads_count(&sampler->threads, thread, &look);
+	thread->timed = !(thread->ordered & ARENA_TIMER_END);
+	thread->ordered = 0;
+	if (thread->timed) {
+		note_clock(sampler, &sampler->has_timers);
+		thread->owed += clocks_counted(&sampler->threads, thread) % sampler->period_ns;
+		thread->timed_since = look.ran_ns;
+		close(thread->fd);
+		thread->fd = -1;
+	} else {
+		thread->owed += (look.ran_ns - thread->timed_since) % sampler->period_ns;
+		thread->armed = false;
+	}
+	/* CPU time is counted from another moment on. */
+	sampler->heard = UINT64_MAX;
+}
+
+static void finish_changes(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+
+	for (uint32_t i = 0; i < threads->count; i++)
+		if (threads->all[i].ordered && !is_ordered(sampler, threads->all[i].ordered))
+			finish_change(sampler, &threads->all[i]);
+}
+
+/* Those of a program that sleeps have not changed. */
+static void look_at_paces(struct sampler *sampler)
+{
+	struct threads *threads = &sampler->threads;
+	uint64_t now = clock_monotonic(), begun = own_cpu_ns(), ran, took;
+
+	if (!sampler->changes || now < sampler->pace_ns)
+		return;
+	sampler->pace_ns = now + PACE_NS;
+	ran = clocks_used(threads);
+	if (ran == sampler->pace_ran)
+		return;
+	sampler->pace_ran = ran;
+	for (uint32_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->all[i];
+		struct pace_look look;
+
+		if (!thread->ordered && threads_count(threads, thread, &look) == 0) {
+			pace_note(&thread->pace, &look);
+			begin_change(sampler, thread);
+		}
+	}
+	took = LOOK_SHARE * (own_cpu_ns() - begun);
+	sampler->pace_ns = now + (took > PACE_NS ? took : PACE_NS);
 }
 
 /* There may be room by now: for some, lest a program in want be asked all the time. */
@@ -524,12 +647,14 @@ static void look_after_threads(struct sampler *sampler)
 {
 	look_for_answer(sampler);
 	look_at_refusals(sampler);
+	finish_changes(sampler);
 	sampler->waiting = 0;
 	/* Of thousands, those that sleep can wait. */
 	if (sampler->driver != SAMPLER_WALL) {
 		arm_all(sampler, false);
 		arm_all(sampler, true);
 	}
+	look_at_paces(sampler);
 	sampler->waiting += count_orders(sampler);
 	if (sampler->waiting)
 		deliver_orders(sampler);
@@ -599,7 +724,7 @@ static void probe(struct sampler *sampler)
 {
 	if (sampler->probed)
 		return;
-	sampler->probed = count_orders(sampler) || order(sampler, ARENA_TIMER_NONE);
+	sampler->probed = count_orders(sampler) || leave_order(sampler, ARENA_TIMER_NONE);
 	recorder_renew(sampler->recorder);
 }
 
@@ -682,6 +807,16 @@ static int put_sleep(struct sampler *sampler, struct thread *thread)
 	return slept ? put(sampler, thread, &taken, slept, SAMPLE_ASLEEP) : 0;
 }
 
+/* In periods. */
+static uint64_t take_owed(const struct sampler *sampler, struct thread *thread)
+{
+	uint64_t periods = thread ? thread->owed / sampler->period_ns : 0;
+
+	if (periods)
+		thread->owed %= sampler->period_ns;
+	return periods;
+}
+
 static int on_sample(struct sampler *sampler, const struct taken *taken)
 {
 	struct thread *thread = threads_find(&sampler->threads, taken->tid);
@@ -690,8 +825,8 @@ static int on_sample(struct sampler *sampler, const struct taken *taken)
 	if (taken->ticks < sampler->begun)
 		return 0;
 	if (!taken->asked || !thread)
-		return put(sampler, thread, taken, (1 + (uint64_t)taken->more) * sampler->period_ns,
-			   0);
+		return put(sampler, thread, taken,
+			   (1 + taken->more + take_owed(sampler, thread)) * sampler->period_ns, 0);
 	r = put_sleep(sampler, thread);
 	if (r >= 0)
 		r = put(sampler, thread, taken, wall_weight(&sampler->wall, thread),
@@ -788,7 +923,7 @@ static void say_unheard(struct sampler *sampler)
 	if (!sampler->unheard_ns || sampler->samples + lost(sampler) != sampler->heard)
 		return;
 	add_note(sampler, "No sample of %.1f s of CPU time%s.", (double)sampler->unheard_ns / 1e9,
-		 sampler->driver == SAMPLER_TIMER
+		 sampler->has_timers
 			 ? ": timers see what runs when the kernel's clock ticks, and threads may "
 			   "run in between"
 			 : "");
@@ -858,7 +993,7 @@ struct sampler_totals sampler_totals(const struct sampler *sampler)
 	return (struct sampler_totals){
 		.samples = sampler->samples,
 		.lost = sampler->options.hz ? lost(sampler) : 0,
-		.driver = sampler->driver,
+		.driver = driver_so_far(sampler),
 		.threads = sampler->threads.count - sampler->blocked,
 		.blocked = sampler->blocked,
 		.note = sampler->note,

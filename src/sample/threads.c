@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arena/clock.h"
 #include "util/cleanup.h"
 #include "util/grow.h"
 
@@ -117,6 +118,22 @@ bool threads_look(const struct threads *threads, struct thread *thread)
 	switches = field_of(status, "\nvoluntary_ctxt_switches:\t");
 	thread->switches = switches ? strtoull(switches, NULL, 10) : 0;
 	return !thread->ended;
+}
+
+/* "RAN WAITED TIMES", in ns and times that it got a processor. */
+int threads_count(const struct threads *threads, const struct thread *thread, struct pace_look *ret)
+{
+	struct pace_look look = {.now_ns = clock_monotonic()};
+	char text[128], *waited, *times;
+	ssize_t n = read_file(threads, thread->tid, "schedstat", text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	look.ran_ns = strtoull(text, &waited, 10);
+	strtoull(waited, &times, 10);
+	look.switches = strtoull(times, NULL, 10);
+	*ret = look;
+	return 0;
 }
 
 /* "NUMBER ARGUMENTS... SP PC"; or "running". */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sample/pace.h"
 #include "util/map.h"
 
 struct thread {
@@ -22,6 +23,14 @@ struct thread {
 	bool lacked;   /* that has been so at some time */
 	uint8_t looks; /* since it was found to block the signal; a new one does, for a moment */
 	int fd;        /* of its perf event; -1: none */
+
+	/* For a clock that may change. */
+	struct pace pace;
+	uint32_t ordered;     /* what the program is to do for that; 0: nothing */
+	bool timed;           /* a timer has taken the place of its perf event */
+	bool untimed;         /* it could not */
+	uint64_t timed_since; /* CPU ns of the thread, then */
+	uint64_t owed; /* ns of CPU time that no clock counts any more, for its next sample */
 
 	/* For samples by the wall clock. */
 	bool sleeping;     /* or anything but running, when it was looked at last */
@@ -69,6 +78,10 @@ int threads_scan(struct threads *threads);
 
 /* Looks again whether a thread blocks the signal, and what it is called; false if it is gone. */
 bool threads_look(const struct threads *threads, struct thread *thread);
+
+/* How often a thread has switched by now, and how much it has run. Returns -errno. */
+int threads_count(const struct threads *threads, const struct thread *thread,
+		  struct pace_look *ret);
 
 /*
  * Looks at the call that a thread sleeps in, without its knowing. Returns -errno, -EPERM where

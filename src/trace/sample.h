@@ -54,6 +54,7 @@ enum sampler_driver {
 	SAMPLER_TIMER, /* a timer a thread on its CPU clock */
 	SAMPLER_WALL,  /* asked by the recorder, also while asleep */
 	SAMPLER_OTHER, /* by another tool */
+	SAMPLER_MIXED, /* a perf event for some threads, a timer for those that switch often */
 };
 
 /* SAMPLER: what a reader must know to judge the samples. */

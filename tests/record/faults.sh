@@ -169,13 +169,75 @@ goes_on_elsewhere()
 	return 0
 }
 
-# Perf events may be forbidden, which is said.
+# Perf events may be forbidden, which is said; and timers are better where they lack the kernel.
+has_perf()
+{
+	record -F 499 -- work 200
+	[ "$status" -eq 0 ] && all_is_well && says '\(perf events, 499 Hz\)' && ! grep 'in the kernel' words
+}
+
 chooses_its_clock()
 {
+	local clock=timers
+	record --timers -F 499 -- work 200
+	[ "$status" -eq 0 ] && all_is_well && says '\(timers, 499 Hz\)' || return 1
+	has_perf && clock='perf events' || says 'Perf events may not be used|in the kernel' || return 1
 	record -- work 200
-	[ "$status" -eq 0 ] && all_is_well && says '\(timers, 99 Hz\)' || return 1
-	record -F 499 -- work 200
-	[ "$status" -eq 0 ] && all_is_well && { says '\(perf events, 499 Hz\)' || says 'Perf events may not be used'; }
+	[ "$status" -eq 0 ] && all_is_well && says "\($clock, 99 Hz\)"
+}
+
+# What the samples stand for is what the program has used. $1: percent at the least, then verbs
+counts_all()
+{
+	record -- work 1 "${@:2}" used
+	[ "$status" -eq 0 ] && all_is_well || return 1
+	"$unweave" info t.unw | grep '^ *samples ' | tee shown
+	awk -v used="$(cat out)" -v least="$1" '{
+		share = $4 * 100000 / used
+		print "of", used, "ms", share, "%"
+		exit !(share >= least && share <= 110)
+	}' shown
+}
+
+# By a timer it would not be met at all, on a machine that has nothing else to do.
+is_met_in_step()
+{
+	has_perf || return 0
+	counts_all 70 step 4000 && says '\(perf events, 99 Hz\)'
+}
+
+changes_its_clock()
+{
+	has_perf || return 0
+	counts_all 85 switch 1500 spin 2500 switch 1500 && says '\(perf events and timers, 99 Hz\)'
+}
+
+# $1: a number of timers that a process is to have, within some seconds
+comes_to_timers()
+{
+	for _ in $(seq 160); do
+		[ "$(grep -c ^ID "/proc/$2/timers")" -eq "$1" ] && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# Of the two threads that switch one ends; the other one works on.
+changes_back()
+{
+	local pid recorder
+	has_perf || return 0
+	"$subject" work 1 switch 3000 spin 20000 &
+	pid=$!
+	wait_for_arena $pid || return 1
+	"$unweave" record -o t.unw -p $pid 2>words &
+	recorder=$!
+	comes_to_timers 2 $pid && comes_to_timers 0 $pid
+	local came=$?
+	{ kill -INT $recorder && wait $recorder; kill -KILL $pid && wait $pid; } 2>/dev/null
+	cat words
+	rm -f "$UNWEAVE_DIR"/*/*
+	return $came
 }
 
 # A tenth of a processor at most, for the many threads of a program that does nothing.
@@ -444,6 +506,9 @@ try 'and in a thread that calls nothing' loses_the_signal handle
 try 'and that it does without' loses_the_signal ignore
 try 'where it did not, it is not said' has_no_samples
 try 'the clock of samples is by their rate' chooses_its_clock
+try 'a thread in step with the tick is sampled' is_met_in_step
+try 'a thread that switches often has another clock' changes_its_clock
+try 'and the first one again once it does not' changes_back
 try 'a program whose first thread has ended is sampled' goes_on_elsewhere 20 -F 999
 try 'and with timers' goes_on_elsewhere 20 --timers
 try 'threads that may have no timers have perf events' may_have_no_timers samples

@@ -20,6 +20,9 @@
  *     block             SIGURG, in this thread and those that it starts
  *     handle            SIGURG, by a handler that counts
  *     ignore            SIGURG, as where nobody handles it
+ *     step MS           works for 0.7 ms of every 8, in step with the kernel's clock
+ *     switch MS         sends a byte to another thread and back, as often as may be
+ *     used              says how many ms of CPU time it has used
  *     unclock           has no timers any more
  *     spin MS           works without a task, in wall time
  *     stay              is not ended by SIGINT, SIGHUP or SIGTERM
@@ -284,17 +287,72 @@ static void unclock(void)
 		syscall(SYS_timer_delete, id);
 }
 
-static void spin(int ms)
+static uint64_t wall_ns(void)
 {
 	struct timespec time;
-	uint64_t begun = 0, now;
 
-	do {
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void spin(int ms)
+{
+	uint64_t end = wall_ns() + (uint64_t)ms * 1000000;
+
+	while (wall_ns() < end)
 		burn();
-		clock_gettime(CLOCK_MONOTONIC, &time);
-		now = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-		begun = begun ? begun : now;
-	} while (now - begun < (uint64_t)ms);
+}
+
+static void step(int ms)
+{
+	uint64_t end = wall_ns() + (uint64_t)ms * 1000000, next = wall_ns() / 8000000 * 8000000;
+
+	while (wall_ns() < end) {
+		struct timespec time;
+
+		while (next < wall_ns())
+			next += 8000000;
+		time = (struct timespec){.tv_sec = (time_t)(next / 1000000000),
+					 .tv_nsec = (long)(next % 1000000000)};
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+		for (uint64_t until = cpu_ns() + 700000; cpu_ns() < until;)
+			sink++;
+	}
+}
+
+static int there[2], back[2];
+
+static void *send_back(void *data)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	return data;
+}
+
+static void exchange(int ms)
+{
+	uint64_t end = wall_ns() + (uint64_t)ms * 1000000;
+	pthread_t thread;
+	char byte = 0;
+
+	if (pipe(there) < 0 || pipe(back) < 0 ||
+	    pthread_create(&thread, NULL, send_back, NULL) != 0)
+		exit(99);
+	while (wall_ns() < end)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			exit(99);
+	close(there[1]);
+	pthread_join(thread, NULL);
+}
+
+static void say_used(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	printf("%ld\n", (long)time.tv_sec * 1000 + time.tv_nsec / 1000000);
 }
 
 static void middle(void)
@@ -352,6 +410,10 @@ static int obey(char **argument)
 		sleep_ms(number(argument));
 	else if (strcmp(verb, "spin") == 0)
 		spin(number(argument));
+	else if (strcmp(verb, "step") == 0)
+		step(number(argument));
+	else if (strcmp(verb, "switch") == 0)
+		exchange(number(argument));
 	else if (strcmp(verb, "keep") == 0)
 		keep(number(argument));
 	else if (strcmp(verb, "doze") == 0)
@@ -390,6 +452,8 @@ static int obey(char **argument)
 		return handle(), 1;
 	else if (strcmp(verb, "elsewhere") == 0)
 		elsewhere(argument + 1);
+	else if (strcmp(verb, "used") == 0)
+		return say_used(), 1;
 	else if (strcmp(verb, "unclock") == 0)
 		return unclock(), 1;
 	else if (strcmp(verb, "ignore") == 0)
