@@ -25,9 +25,9 @@
  *     unweave::resume(root);                                    // or handle.resume()
  *
  * Each takes handles of any promise, and does nothing for those that are not ours. All
- * are noexcept but resume(), which throws what the coroutine throws. examples/coro.cpp
- * is a whole library with a thread pool, when_all, exceptions, cancellation and
- * generators; docs/integrating.md says what to call where.
+ * are noexcept but resume(), which throws what the coroutine throws.
+ * examples/coro_library.hpp is a whole library with a thread pool, when_all, exceptions
+ * and generators; docs/integrating.md says what to call where.
  */
 #ifndef UNWEAVE_CORO_HPP
 #define UNWEAVE_CORO_HPP
@@ -42,7 +42,10 @@
 namespace unweave
 {
 
-/* What a promise has of its own. It lies in the coroutine's frame, and stays there. */
+/*
+ * What a promise has of its own. It lies in the coroutine's frame, and stays there. A promise
+ * inherits the names in here, which would hide those around it: a type called `task`, say.
+ */
 class routine
 {
 public:
@@ -50,30 +53,30 @@ public:
 	routine &operator=(const routine &) = delete;
 
 	/* The source line of the next wait; for a promise with an await_transform of its own. */
-	void at(std::uint32_t line) noexcept
+	void routine_at(std::uint32_t line) noexcept
 	{
 		line_ = line;
 	}
 
 	/* What its tasks are called, if it begins one; else they are called after its function. */
-	void site(unweave_site *site) noexcept
+	void routine_site(unweave_site *site) noexcept
 	{
 		self_.site = site;
 	}
 
 	/* The task that it is part of; 0: none yet. */
-	std::uint64_t task() const noexcept
+	std::uint64_t routine_task() const noexcept
 	{
 		return unweave_routine_task(&self_);
 	}
 
 	/* For what the functions below do not cover; see unweave/routine.h. */
-	unweave_routine *raw() noexcept
+	unweave_routine *routine_raw() noexcept
 	{
 		return &self_;
 	}
 
-	std::uint32_t line() const noexcept
+	std::uint32_t routine_line() const noexcept
 	{
 		return line_;
 	}
@@ -82,7 +85,8 @@ protected:
 	routine(const void *frame, std::uint32_t flags) noexcept
 	{
 		/* The address of its resume function is the first word of every frame. */
-		unweave_routine_init(&self_, go, *static_cast<const void *const *>(frame), flags);
+		unweave_routine_init(&self_, routine_go, *static_cast<const void *const *>(frame),
+				     flags);
 	}
 
 	~routine()
@@ -93,15 +97,15 @@ protected:
 private:
 	friend class handle;
 
-	struct going {
+	struct routine_going {
 		std::coroutine_handle<> coroutine;
 		std::exception_ptr thrown;
 	};
 
 	/* Exceptions must not pass through the library, which is C. */
-	static int go(unweave_link *, void *context)
+	static int routine_go(unweave_link *, void *context)
 	{
-		going *going = static_cast<struct going *>(context);
+		routine_going *going = static_cast<routine_going *>(context);
 
 #ifdef __cpp_exceptions
 		try {
@@ -149,7 +153,7 @@ template <class Awaiter> struct awaiter_at {
 
 /*
  * What a promise derives from. Its await_transform() notes the line of each co_await
- * and changes nothing; a promise that has one of its own calls at() there, with a
+ * and changes nothing; a promise that has one of its own calls routine_at() there, with a
  * default argument `std::uint32_t line = __builtin_LINE()`.
  */
 template <class Promise, std::uint32_t Flags = 0> class routine_of : public routine
@@ -158,7 +162,7 @@ public:
 	template <class Awaitable>
 	decltype(auto) await_transform(Awaitable &&awaitable, std::uint32_t line = __builtin_LINE())
 	{
-		at(line);
+		routine_at(line);
 		if constexpr (requires {
 				      static_cast<Awaitable &&>(awaitable).operator co_await();
 			      })
@@ -209,18 +213,18 @@ public:
 	/* It can run again: said by whoever puts it into a queue. */
 	void wake(enum unweave_source source = UNWEAVE_SOURCE_TASK) const noexcept
 	{
-		if (routine_ && routine_->task())
-			unweave_task_wake(routine_->task(), source);
+		if (routine_ && routine_->routine_task())
+			unweave_task_wake(routine_->routine_task(), source);
 	}
 
 	/* `flags`: UNWEAVE_RUN_LEAVE for a loop that goes straight on to the next. */
 	void resume(unsigned flags = 0) const
 	{
-		if (!routine_ || unweave_routine_run_plainly(routine_->raw()))
+		if (!routine_ || unweave_routine_run_plainly(routine_->routine_raw()))
 			return coroutine_.resume();
 
-		routine::going going{coroutine_, {}};
-		unweave_routine_run(routine_->raw(), &going, flags);
+		routine::routine_going going{coroutine_, {}};
+		unweave_routine_run(routine_->routine_raw(), &going, flags);
 #ifdef __cpp_exceptions
 		if (going.thrown)
 			std::rethrow_exception(going.thrown);
@@ -241,7 +245,7 @@ template <class Promise> void resume(std::coroutine_handle<Promise> coroutine, u
 template <class Promise> void suspend(std::coroutine_handle<Promise> waiting) noexcept
 {
 	if (routine *r = routine_in(waiting))
-		unweave_routine_suspend(r->raw(), r->line());
+		unweave_routine_suspend(r->routine_raw(), r->routine_line());
 }
 
 /* ... that is a coroutine which runs by itself, and will let it go on. */
@@ -251,14 +255,14 @@ void suspend(std::coroutine_handle<Promise> waiting, std::coroutine_handle<Other
 	suspend(waiting);
 	routine *r = routine_in(waiting), *o = routine_in(other);
 	if (r && o)
-		unweave_routine_await(r->raw(), o->raw());
+		unweave_routine_await(r->routine_raw(), o->routine_raw());
 }
 
 /* It does not wait after all: its await_suspend() will return false. */
 template <class Promise> void resumed(std::coroutine_handle<Promise> waiting) noexcept
 {
 	if (routine *r = routine_in(waiting))
-		unweave_routine_resumed(r->raw());
+		unweave_routine_resumed(r->routine_raw());
 }
 
 /* Control goes on in `to`; to be returned by await_suspend(). After suspend(). */
@@ -266,7 +270,7 @@ template <class Promise>
 std::coroutine_handle<> transfer(std::coroutine_handle<Promise> to) noexcept
 {
 	if (routine *r = routine_in(to))
-		unweave_routine_switch(r->raw());
+		unweave_routine_switch(r->routine_raw());
 	return to;
 }
 
@@ -281,7 +285,8 @@ std::coroutine_handle<> call(std::coroutine_handle<Parent> parent,
 {
 	routine *p = routine_in(parent), *c = routine_in(child);
 
-	if (!p || !c || !unweave_routine_call(p->raw(), c->raw(), p->line()))
+	if (!p || !c ||
+	    !unweave_routine_call(p->routine_raw(), c->routine_raw(), p->routine_line()))
 		suspend(parent, child);
 	return transfer(child);
 }
@@ -292,7 +297,8 @@ void awaits(std::coroutine_handle<Parent> parent, std::coroutine_handle<Child> c
 {
 	routine *p = routine_in(parent), *c = routine_in(child);
 
-	if (!p || !c || !unweave_routine_call(p->raw(), c->raw(), p->line()))
+	if (!p || !c ||
+	    !unweave_routine_call(p->routine_raw(), c->routine_raw(), p->routine_line()))
 		suspend(parent, child);
 }
 
@@ -301,7 +307,7 @@ template <class Promise>
 void complete(std::coroutine_handle<Promise> done, enum unweave_status status = UNWEAVE_OK) noexcept
 {
 	if (routine *r = routine_in(done))
-		unweave_routine_complete(r->raw(), status);
+		unweave_routine_complete(r->routine_raw(), status);
 }
 
 /*
@@ -314,9 +320,9 @@ std::coroutine_handle<> complete(std::coroutine_handle<Promise> done,
 				 enum unweave_status status = UNWEAVE_OK) noexcept
 {
 	if (routine *r = routine_in(done)) {
-		unweave_link *awaiter = r->raw()->link.awaiter;
+		unweave_link *awaiter = r->routine_raw()->link.awaiter;
 
-		unweave_routine_complete(r->raw(), status);
+		unweave_routine_complete(r->routine_raw(), status);
 		unweave_routine_switch(reinterpret_cast<unweave_routine *>(awaiter));
 	}
 	return continuation ? continuation : std::noop_coroutine();
@@ -331,9 +337,9 @@ std::coroutine_handle<> yield(std::coroutine_handle<Promise> yielding,
 			      std::coroutine_handle<> consumer) noexcept
 {
 	if (routine *r = routine_in(yielding)) {
-		unweave_link *awaiter = r->raw()->link.awaiter;
+		unweave_link *awaiter = r->routine_raw()->link.awaiter;
 
-		unweave_routine_drop(r->raw());
+		unweave_routine_drop(r->routine_raw());
 		unweave_routine_switch(reinterpret_cast<unweave_routine *>(awaiter));
 	}
 	return consumer;

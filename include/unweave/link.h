@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links: what awaits what, as both models keep it.
+ * Links: what awaits what, as all models keep it.
  *
  * A runtime that has an object for each suspended function puts a link into
  * it. Links that point to each other are a chain; unweave reads it where it
- * lies, and only as far as it is new. unweave/chain.h and unweave/machine.h are
- * made of this; a runtime uses one of them, or both.
+ * lies, and only as far as it is new. unweave/chain.h, unweave/machine.h and
+ * unweave/routine.h are made of this; a runtime uses one of them, or several.
  */
 #ifndef UNWEAVE_LINK_H
 #define UNWEAVE_LINK_H
@@ -65,7 +65,7 @@ UNWEAVE_API uint32_t unweave_here(uint64_t *ret_task, uint64_t *addresses, int32
 #define UNWEAVE_ANCHOR_BYTES 64
 UNWEAVE_API const void *unweave_anchors(void);
 
-/* What follows is written by the two models, and read by unweave_here() and by tools. */
+/* What follows is written by the models, and read by unweave_here() and by tools. */
 
 /* A function that runs, and those that wait for it. */
 struct unweave_priv_view {

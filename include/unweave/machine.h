@@ -17,7 +17,7 @@
  *
  * and, to go on,
  *
- *     unweave_box_run(box)               as a task of its own, from a queue
+ *     unweave_box_run(box, flags)        as a task of its own, from a queue
  *     unweave_box_continue(box, child)   right here, where `child` completed
  *
  * A box needs no clean-up. Calls about one box must not overlap, as its runtime

@@ -202,8 +202,7 @@ static int run(struct options *options)
 }
 
 static const struct option_entry entries[] = {
-	{'f', "format", "FORMAT", "which one; see below", set_format,
-	 offsetof(struct plan, format)},
+	{'f', "format", "FORMAT", "which one of those", set_format, offsetof(struct plan, format)},
 	{'o', "output", "FILE", "write to FILE; '-', or none: to the output", set_output,
 	 offsetof(struct plan, output)},
 	{0, "cpu", NULL, "time on a CPU, by samples", OPTION_FLAG(struct plan, cpu)},

@@ -17,6 +17,64 @@
 
 using namespace std::chrono_literals;
 
+/* A library's types have the names that they have: none is hidden by what its promise inherits. */
+namespace names
+{
+struct at {
+};
+struct line {
+};
+struct raw {
+};
+struct site {
+};
+struct go {
+};
+
+struct task {
+	struct promise_type : unweave::routine_of<promise_type> {
+		at first;
+		line second;
+		raw third;
+		site fourth;
+		go fifth;
+
+		task get_return_object()
+		{
+			return {};
+		}
+		std::suspend_never initial_suspend() noexcept
+		{
+			return {};
+		}
+		std::suspend_never final_suspend() noexcept
+		{
+			return {};
+		}
+		void return_void()
+		{
+		}
+		void unhandled_exception()
+		{
+		}
+	};
+};
+
+static task begin_and_end(int &ends)
+{
+	ends++;
+	co_return;
+}
+} // namespace names
+
+static void a_task_of_any_name_runs()
+{
+	int ends = 0;
+
+	names::begin_and_end(ends);
+	CHECK_EQ(ends, 1);
+}
+
 /* What a coroutine knows of itself without unweave. */
 struct shadow {
 	const shadow *caller;
@@ -94,7 +152,7 @@ template <class Inner> struct noted {
 	template <class P> void await_suspend(std::coroutine_handle<P> waiting)
 	{
 		/* A task gets its number when it first runs. */
-		std::uint64_t task = waiting.promise().task();
+		std::uint64_t task = waiting.promise().routine_task();
 
 		{
 			std::lock_guard guard(lock);
@@ -360,7 +418,7 @@ static void one_that_is_destroyed_while_it_waits_is_cancelled(void)
 		task<int> outer = awaits_that(waiting);
 
 		unweave::resume(outer.coroutine());
-		number = outer.coroutine().promise().task();
+		number = outer.coroutine().promise().routine_task();
 		CHECK(number != 0);
 	}
 	unweave_stop();
@@ -398,7 +456,7 @@ static void a_chain_from_before_the_session_is_told_at_the_next_wait(void)
 	std::uint64_t number;
 
 	unweave::resume(outer.coroutine());
-	number = outer.coroutine().promise().task();
+	number = outer.coroutine().promise().routine_task();
 	CHECK(number != 0);
 	begin();
 	waiting.resume();
@@ -412,6 +470,7 @@ static void a_chain_from_before_the_session_is_told_at_the_next_wait(void)
 
 int main()
 {
+	RUN(a_task_of_any_name_runs);
 	RUN(chains_on_one_thread_are_those_of_the_program);
 	RUN(chains_on_many_threads_are_those_of_the_program);
 	RUN(one_that_is_destroyed_while_it_waits_is_cancelled);
