@@ -76,6 +76,7 @@ struct sampler {
 
 	uint64_t pace_ns;  /* when threads are to be looked at for how often they switch */
 	uint64_t pace_ran; /* CPU ns of the program when they were */
+	uint64_t scan_ran; /* and when new threads were looked for; 0: unknown */
 	uint64_t scanned_ns;
 	uint64_t checked_ns;
 	uint64_t flushed_ns;
@@ -615,11 +616,24 @@ static void look_at_blocked(struct sampler *sampler, struct thread *thread)
 	sampler->blocked_ever += thread->blocked && thread->looks == 2;
 }
 
+/* A program that has not run has begun no thread, and ended none. */
+static int scan(struct sampler *sampler)
+{
+	uint64_t ran = clocks_used(&sampler->threads);
+	int r;
+
+	if (ran && ran == sampler->scan_ran)
+		return 0;
+	r = threads_scan(&sampler->threads);
+	sampler->scan_ran = r < 0 ? 0 : ran;
+	return r;
+}
+
 static void look_for_threads(struct sampler *sampler)
 {
 	struct threads *threads = &sampler->threads;
 
-	if (threads_scan(threads) < 0)
+	if (scan(sampler) < 0)
 		return;
 	sampler->blocked = 0;
 	for (uint32_t i = 0; i < threads->count; i++) {
@@ -855,18 +869,18 @@ static int take_all(struct sampler *sampler)
 int sampler_pass(struct sampler *sampler)
 {
 	uint64_t now = clock_monotonic();
-	bool scan = now - sampler->scanned_ns >= SCAN_NS;
+	bool due = now - sampler->scanned_ns >= SCAN_NS;
 	int r = 0;
 
 	/* A thread that began to take part has looked, and says that it is not ours any more. */
 	if (sampler->on && !atomic_load(&shared(sampler)->signal))
 		give_up(sampler);
 	if (sampler->on) {
-		if (scan) {
+		if (due) {
 			sampler->scanned_ns = now;
 			look_for_threads(sampler);
 		}
-		if (scan || sampler->delivered)
+		if (due || sampler->delivered)
 			look_after_threads(sampler);
 		/* Answers first: they are of threads as they were when they were asked. */
 		r = take_all(sampler);

@@ -244,15 +244,15 @@ changes_back()
 sleeps_beside_it()
 {
 	local pid
-	"$subject" work 1 rest 200 60000 &
+	"$subject" work 1 rest 1000 60000 &
 	pid=$!
 	wait_for_arena $pid || return 1
 	sleep 0.3
-	{ TIMEFORMAT='%U %S' && time timeout -s INT 2 "$unweave" record "$@" -o t.unw -p $pid 2>words; } 2>took
+	{ TIMEFORMAT='%U %S' && time timeout -s INT 4 "$unweave" record "$@" -o t.unw -p $pid 2>words; } 2>took
 	cat words took
 	{ kill -KILL $pid && wait $pid; } 2>/dev/null
 	rm -f "$UNWEAVE_DIR"/*/*
-	awk '{ exit !($1 + $2 < 0.2) }' took
+	awk '{ exit !($1 + $2 < 0.35) }' took
 }
 
 # 50 samples of which the first may come late, and some on a busy machine.
