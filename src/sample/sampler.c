@@ -9,92 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arena/clock.h"
-#include "arena/ring.h"
 #include "drain/sites.h"
+#include "sample/arm.h"
 #include "sample/clocks.h"
-#include "sample/modules.h"
-#include "sample/stacks.h"
-#include "sample/take.h"
-#include "sample/threads.h"
-#include "sample/wall.h"
-#include "trace/samples.h"
+#include "sample/inside.h"
 #include "trace/stacks.h"
 #include "util/cleanup.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define SCAN_NS (NS_PER_S / 100) /* between two looks for new threads */
 #define CHECK_NS NS_PER_S        /* between two looks whether all is well */
 #define FLUSH_NS (NS_PER_S / 2)  /* a block is not held back for longer */
 #define LATE_NS (NS_PER_S / 20)  /* for handlers that are still at it when we stop */
 #define PASS_MOST 2000u          /* samples taken in one pass */
-#define BLOCKED_LOOKS 10u        /* at a thread that blocks the signal, before it is let be */
 #define DEAF_PERIODS 50u         /* of CPU time without a sample: the signal goes elsewhere */
 #define TIMERS_HZ_MOST 100u      /* which every kernel's clock keeps up with */
-#define PACE_NS (NS_PER_S / 10)  /* between two looks at how often threads switch */
 #define STUCK_CHECKS 5u          /* with losses and nothing taken: the ring makes no sense */
-#define SENT_MOST 10u            /* orders in a row that are sent at once again */
-#define LOOK_SHARE 50u           /* looks for a thread that runs: one part in so many of our time */
-
-struct sampler {
-	struct attachment *attachment; /* borrowed */
-	struct recorder *recorder;     /* borrowed */
-	struct sampler_options options;
-	bool on; /* threads are sampled; else `note` says why not, or it is over */
-	enum sampler_driver driver; /* to begin with; see driver_so_far() */
-	bool changes;               /* the clock of a thread does, by how often that switches */
-	bool has_perf;              /* some thread had a perf event, or a timer */
-	bool has_timers;
-	bool user_only;
-	uint64_t period_ns;
-	struct threads threads;
-	struct wall wall;
-	struct modules modules;
-	struct take *take;
-	struct stack_finder *finder;
-	struct samples_writer *writer;
-	uint64_t samples;
-	uint64_t unwritten;
-	uint32_t blocked;
-	uint32_t blocked_ever;  /* at two looks in a row */
-	uint32_t waiting;       /* for a timer: no thread that ran has set it yet */
-	bool delivered;         /* one that runs was told so at the last pass */
-	uint32_t runner;        /* the thread that was found to run the last time */
-	uint64_t ran;           /* CPU ns of the program when one that runs was looked for */
-	uint64_t look_ns;       /* when that may be done again, unless the last time was of use */
-	uint32_t sent;          /* orders that waited when one that runs was told last; 0: done */
-	uint32_t unanswered;    /* times in a row that none of them was taken then */
-	uint64_t unanswered_ns; /* since when, and CPU ns of the program then */
-	uint64_t unanswered_ran;
-	bool probed;         /* an order waits, or was taken, to see whether the handler is ours */
-	uint64_t unheard_ns; /* of CPU time without a sample, at the last check; 0: all is well */
-	uint32_t lacking_ever; /* a clock: neither a timer nor a perf event could be had */
-	int lack;              /* errno of the last timer that could not */
-
-	uint64_t pace_ns;  /* when threads are to be looked at for how often they switch */
-	uint64_t pace_ran; /* CPU ns of the program when they were */
-	uint64_t scan_ran; /* and when new threads were looked for; 0: unknown */
-	uint64_t scanned_ns;
-	uint64_t checked_ns;
-	uint64_t flushed_ns;
-	uint64_t counted;      /* CPU ns of all threads when something was heard last */
-	uint64_t heard;        /* samples and losses then */
-	uint64_t samples_then; /* at the last check */
-	uint64_t lost_then;
-	uint32_t stuck; /* checks in a row */
-	uint64_t begun; /* ticks: what was sampled before is not ours */
-	bool told;      /* the SAMPLER block says what is true now */
-	struct meta_sampler meta;
-	char note[512];
-};
 
 DEFINE_FREEP(struct sampler, sampler_free)
 
-static __attribute__((format(printf, 2, 3))) void add_note(struct sampler *sampler,
-							   const char *format, ...)
+void sampler_note(struct sampler *sampler, const char *format, ...)
 {
 	size_t length = strlen(sampler->note);
 	va_list arguments;
@@ -105,11 +41,6 @@ static __attribute__((format(printf, 2, 3))) void add_note(struct sampler *sampl
 	vsnprintf(sampler->note + length, sizeof(sampler->note) - length, format, arguments);
 	va_end(arguments);
 	sampler->told = false;
-}
-
-static struct arena_sampler *shared(const struct sampler *sampler)
-{
-	return &sampler->attachment->control->sampler;
 }
 
 static uint64_t lost(const struct sampler *sampler)
@@ -124,13 +55,6 @@ static enum sampler_driver driver_so_far(const struct sampler *sampler)
 	if (sampler->has_perf || sampler->has_timers)
 		return sampler->has_perf ? SAMPLER_PERF : SAMPLER_TIMER;
 	return sampler->driver;
-}
-
-static void note_clock(struct sampler *sampler, bool *has)
-{
-	if (!*has)
-		sampler->told = false;
-	*has = true;
 }
 
 static void tell(struct sampler *sampler)
@@ -183,15 +107,16 @@ static bool can_sample(struct sampler *sampler)
 		r = attach_reserve_ring(sampler->attachment);
 		if (r == 0)
 			return true;
-		add_note(sampler, "No CPU samples: no room for them (%s).", strerror(-r));
+		sampler_note(sampler, "No CPU samples: no room for them (%s).", strerror(-r));
 		return false;
 	}
 	if (atomic_load(&shared(sampler)->refused) == ARENA_SIGNAL_TAKEN)
-		add_note(sampler,
-			 "No CPU samples: the program handles SIGURG itself; set UNWEAVE_SIGNAL to "
-			 "the number of a signal that it does not use.");
+		sampler_note(
+			sampler,
+			"No CPU samples: the program handles SIGURG itself; set UNWEAVE_SIGNAL to "
+			"the number of a signal that it does not use.");
 	else
-		add_note(sampler, "No CPU samples: UNWEAVE_SIGNAL is 0 in the program.");
+		sampler_note(sampler, "No CPU samples: UNWEAVE_SIGNAL is 0 in the program.");
 	return false;
 }
 
@@ -251,13 +176,13 @@ static void choose_driver(struct sampler *sampler)
 	sampler->user_only = sampler->driver == SAMPLER_PERF && perf.user_only;
 	/* One that has ended by now needs neither. */
 	if (!perf.allowed && fast && perf.error != ESRCH)
-		add_note(sampler,
-			 "Perf events may not be used (%s): timers are, which tick no "
-			 "faster than the kernel's clock.",
-			 strerror(perf.error));
+		sampler_note(sampler,
+			     "Perf events may not be used (%s): timers are, which tick no "
+			     "faster than the kernel's clock.",
+			     strerror(perf.error));
 	else if (sampler->user_only)
-		add_note(sampler,
-			 "Time in the kernel is not sampled (kernel.perf_event_paranoid).");
+		sampler_note(sampler,
+			     "Time in the kernel is not sampled (kernel.perf_event_paranoid).");
 }
 
 static void begin(struct sampler *sampler)
@@ -323,359 +248,6 @@ struct sampler *sampler_free(struct sampler *sampler)
 	return NULL;
 }
 
-static bool is_running(const struct threads *threads, struct thread *thread)
-{
-	return threads_look(threads, thread) && !thread->blocked && !thread->sleeping;
-}
-
-/*
- * One that runs: a signal would wake it otherwise, and not every program expects that. First
- * the one that ran the last time, since to look at thousands takes long.
- */
-static const struct thread *find_running(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-	struct thread *last = threads_find(threads, sampler->runner);
-
-	if (last && is_running(threads, last))
-		return last;
-	for (uint32_t i = 0; i < threads->count; i++)
-		if (is_running(threads, &threads->all[i])) {
-			sampler->runner = threads->all[i].inner;
-			return &threads->all[i];
-		}
-	return NULL;
-}
-
-/* Leaves an order for a thread of the program. False if too many wait already. */
-static bool leave_order(struct sampler *sampler, uint32_t what)
-{
-	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
-		_Atomic uint32_t *place = &shared(sampler)->timers[i];
-
-		if (atomic_load(place) == 0) {
-			atomic_store(place, what);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Those that no thread has begun yet. */
-static uint32_t count_orders(const struct sampler *sampler)
-{
-	uint32_t count = 0;
-
-	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
-		uint32_t order = atomic_load(&shared(sampler)->timers[i]);
-
-		count += order && !(order >> ARENA_TIMER_SHIFT);
-	}
-	return count;
-}
-
-/*
- * Whether to look for a thread that runs. In a program that sleeps there is none, and its CPU
- * clock says so for all of them; where many hardly run, it takes long to meet one.
- */
-static bool is_look_due(struct sampler *sampler, uint64_t now)
-{
-	uint64_t ran = clocks_used(&sampler->threads);
-
-	if (!sampler->delivered && (now < sampler->look_ns || ran == sampler->ran))
-		return false;
-	sampler->ran = ran;
-	return true;
-}
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
-/* Has a thread that runs look for the orders that wait. */
-static void deliver_orders(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-	uint64_t now = clock_monotonic(), begun = own_cpu_ns();
-	const struct thread *runs;
-
-	if (!is_look_due(sampler, now))
-		return;
-	runs = find_running(sampler);
-	sampler->delivered = runs && clocks_order(threads, runs->tid, RING_ORDER_TIMERS) == 0;
-	if (sampler->delivered)
-		sampler->sent = count_orders(sampler);
-	sampler->look_ns = now + LOOK_SHARE * (own_cpu_ns() - begun);
-}
-
-/* Whether one of the orders was taken since a thread was told of them. */
-static void look_for_answer(struct sampler *sampler)
-{
-	uint32_t left = count_orders(sampler);
-
-	if (!left || left < sampler->sent) {
-		sampler->unanswered = 0;
-	} else if (sampler->sent && sampler->unanswered++ == 0) {
-		sampler->unanswered_ns = clock_monotonic();
-		sampler->unanswered_ran = clocks_used(&sampler->threads);
-	}
-	sampler->sent = 0;
-	if (sampler->unanswered > SENT_MOST)
-		sampler->delivered = false;
-}
-
-static int arm_perf(struct sampler *sampler, struct thread *thread, bool user_only)
-{
-	struct threads *threads = &sampler->threads;
-	int r = clocks_arm_perf(thread, threads->signal, sampler->period_ns, user_only);
-
-	/* It may have ended since it was looked at, and another program have its number. */
-	if (r == 0 && tgkill(threads->pid, thread->tid, 0) < 0) {
-		close(thread->fd);
-		thread->fd = -1;
-	}
-	if (r == 0)
-		note_clock(sampler, &sampler->has_perf);
-	return r;
-}
-
-/* What perf cannot do for a thread, such as one file too many, a timer can. */
-static void arm(struct sampler *sampler, struct thread *thread)
-{
-	int r = -ENOTSUP;
-
-	if (sampler->driver == SAMPLER_PERF)
-		r = arm_perf(sampler, thread, sampler->user_only);
-	thread->armed = r == 0 || r == -ESRCH;
-	if (!thread->armed && leave_order(sampler, thread->inner)) {
-		note_clock(sampler, &sampler->has_timers);
-		thread->armed = true;
-	}
-}
-
-/* What a timer cannot do, such as one signal too many, perf can. */
-static void arm_otherwise(struct sampler *sampler, struct thread *thread, int error)
-{
-	struct clocks_perf perf = {.error = EPERM};
-
-	if (!sampler->options.no_perf)
-		perf = clocks_try_perf(thread->tid, sampler->period_ns);
-	if (perf.allowed && arm_perf(sampler, thread, perf.user_only) == 0) {
-		if (perf.user_only && !sampler->user_only)
-			add_note(sampler, "Time in the kernel is not sampled where a perf event "
-					  "stands in for a timer (kernel.perf_event_paranoid).");
-		sampler->user_only |= perf.user_only;
-		return;
-	}
-	if (tgkill(sampler->threads.pid, thread->tid, 0) < 0)
-		return;
-	sampler->lacking_ever += !thread->lacked;
-	sampler->lack = error;
-	thread->lacked = true;
-	thread->refused = true;
-}
-
-static void look_at_refusals(struct sampler *sampler)
-{
-	for (unsigned i = 0; i < ARENA_TIMERS; i++) {
-		_Atomic uint32_t *at = &shared(sampler)->timers[i];
-		uint32_t order = atomic_load(at), error = order >> ARENA_TIMER_SHIFT;
-		struct thread *thread;
-
-		if (!error || error == ARENA_TIMER_BEGUN)
-			continue;
-		atomic_store(at, 0);
-		thread = threads_find(&sampler->threads, order & ARENA_TIMER_THREAD);
-		if (thread && thread->ordered) {
-			thread->ordered = 0;
-			thread->untimed = true;
-		} else if (thread && thread->fd < 0) {
-			arm_otherwise(sampler, thread, (int)error);
-		}
-	}
-}
-
-static bool is_ordered(const struct sampler *sampler, uint32_t what)
-{
-	for (unsigned i = 0; i < ARENA_TIMERS; i++)
-		if ((atomic_load(&shared(sampler)->timers[i]) & ARENA_TIMER_THREAD) == what)
-			return true;
-	return false;
-}
-
-/* A thread that switches often is to have a timer, once that is set; else a perf event again. */
-static void begin_change(struct sampler *sampler, struct thread *thread)
-{
-	uint32_t what = thread->inner;
-
-	if (thread->pace.often ? thread->fd < 0 || thread->untimed : !thread->timed)
-		return;
-	if (!thread->pace.often)
-		what |= ARENA_TIMER_END;
-	if (leave_order(sampler, what))
-		thread->ordered = what;
-}
-
-/* What the clock that goes has counted since its last sample is owed to the thread. */
-static void finish_change(struct sampler *sampler, struct thread *thread)
-{
-	struct pace_look look = {.ran_ns = thread->timed_since};
-
-	threads_count(&sampler->threads, thread, &look);
-	thread->timed = !(thread->ordered & ARENA_TIMER_END);
-	thread->ordered = 0;
-	if (thread->timed) {
-		note_clock(sampler, &sampler->has_timers);
-		thread->owed += clocks_counted(&sampler->threads, thread) % sampler->period_ns;
-		thread->timed_since = look.ran_ns;
-		close(thread->fd);
-		thread->fd = -1;
-	} else {
-		thread->owed += (look.ran_ns - thread->timed_since) % sampler->period_ns;
-		thread->armed = false;
-	}
-	/* CPU time is counted from another moment on. */
-	sampler->heard = UINT64_MAX;
-}
-
-static void finish_changes(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-
-	for (uint32_t i = 0; i < threads->count; i++)
-		if (threads->all[i].ordered && !is_ordered(sampler, threads->all[i].ordered))
-			finish_change(sampler, &threads->all[i]);
-}
-
-/* Those of a program that sleeps have not changed. */
-static void look_at_paces(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-	uint64_t now = clock_monotonic(), begun = own_cpu_ns(), ran, took;
-
-	if (!sampler->changes || now < sampler->pace_ns)
-		return;
-	sampler->pace_ns = now + PACE_NS;
-	ran = clocks_used(threads);
-	if (ran == sampler->pace_ran)
-		return;
-	sampler->pace_ran = ran;
-	for (uint32_t i = 0; i < threads->count; i++) {
-		struct thread *thread = &threads->all[i];
-		struct pace_look look;
-
-		if (!thread->ordered && threads_count(threads, thread, &look) == 0) {
-			pace_note(&thread->pace, &look);
-			begin_change(sampler, thread);
-		}
-	}
-	took = LOOK_SHARE * (own_cpu_ns() - begun);
-	sampler->pace_ns = now + (took > PACE_NS ? took : PACE_NS);
-}
-
-/* There may be room by now: for some, lest a program in want be asked all the time. */
-static void try_again(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-	uint32_t left = ARENA_TIMERS;
-
-	for (uint32_t i = 0; i < threads->count && left; i++)
-		if (threads->all[i].refused) {
-			threads->all[i].refused = false;
-			threads->all[i].armed = false;
-			left--;
-		}
-}
-
-static void note_lack(struct sampler *sampler)
-{
-	uint32_t count = sampler->lacking_ever;
-	const char *why = strerror(sampler->lack);
-
-	if (sampler->lack == EAGAIN)
-		why = "no more signals may be pending (ulimit -i)";
-	else if (sampler->lack == ENOSPC)
-		why = "there are too many threads";
-	if (count)
-		add_note(sampler, "%u thread%s could not be sampled, or not all the time: %s.",
-			 count, count == 1 ? "" : "s", why);
-}
-
-/* Counts those that mean it; check() looks at them again later on. */
-static void look_at_blocked(struct sampler *sampler, struct thread *thread)
-{
-	if (!thread->blocked || thread->looks > BLOCKED_LOOKS)
-		return;
-	if (thread->looks++ == 0)
-		return;
-	threads_look(&sampler->threads, thread);
-	sampler->blocked_ever += thread->blocked && thread->looks == 2;
-}
-
-/* A program that has not run has begun no thread, and ended none. */
-static int scan(struct sampler *sampler)
-{
-	uint64_t ran = clocks_used(&sampler->threads);
-	int r;
-
-	if (ran && ran == sampler->scan_ran)
-		return 0;
-	r = threads_scan(&sampler->threads);
-	sampler->scan_ran = r < 0 ? 0 : ran;
-	return r;
-}
-
-static void look_for_threads(struct sampler *sampler)
-{
-	struct threads *threads = &sampler->threads;
-
-	if (scan(sampler) < 0)
-		return;
-	sampler->blocked = 0;
-	for (uint32_t i = 0; i < threads->count; i++) {
-		look_at_blocked(sampler, &threads->all[i]);
-		sampler->blocked += threads->all[i].blocked;
-	}
-}
-
-/* Those that slept when they were looked at last, or those that did not. */
-static void arm_all(struct sampler *sampler, bool sleeping)
-{
-	struct threads *threads = &sampler->threads;
-
-	for (uint32_t i = 0; i < threads->count; i++) {
-		struct thread *thread = &threads->all[i];
-
-		if (thread->armed || thread->blocked || thread->sleeping != sleeping)
-			continue;
-		arm(sampler, thread);
-		sampler->waiting += !thread->armed;
-	}
-}
-
-static void look_after_threads(struct sampler *sampler)
-{
-	look_for_answer(sampler);
-	look_at_refusals(sampler);
-	finish_changes(sampler);
-	sampler->waiting = 0;
-	/* Of thousands, those that sleep can wait. */
-	if (sampler->driver != SAMPLER_WALL) {
-		arm_all(sampler, false);
-		arm_all(sampler, true);
-	}
-	look_at_paces(sampler);
-	sampler->waiting += count_orders(sampler);
-	if (sampler->waiting)
-		deliver_orders(sampler);
-	else
-		sampler->delivered = false;
-}
-
 /* A program that stores to its arena by mistake can have left a record without a header. */
 static void check_ring(struct sampler *sampler)
 {
@@ -738,7 +310,7 @@ static void probe(struct sampler *sampler)
 {
 	if (sampler->probed)
 		return;
-	sampler->probed = count_orders(sampler) || leave_order(sampler, ARENA_TIMER_NONE);
+	sampler->probed = arm_probe(sampler);
 	recorder_renew(sampler->recorder);
 }
 
@@ -746,8 +318,8 @@ static void give_up(struct sampler *sampler)
 {
 	const char *name = sigabbrev_np(sampler->threads.signal);
 
-	add_note(sampler, "CPU samples ended: the program has taken %s%s for itself.",
-		 name ? "SIG" : "the ", name ? name : "signal");
+	sampler_note(sampler, "CPU samples ended: the program has taken %s%s for itself.",
+		     name ? "SIG" : "the ", name ? name : "signal");
 	go_off(sampler);
 	/* Has threads look at their signal again, and end their timers. */
 	recorder_renew(sampler->recorder);
@@ -768,7 +340,7 @@ static void check(struct sampler *sampler)
 		give_up(sampler);
 	else if (deaf)
 		probe(sampler);
-	try_again(sampler);
+	arm_try_again(sampler);
 	check_ring(sampler);
 	sampler->samples_then = sampler->samples;
 }
@@ -878,10 +450,10 @@ int sampler_pass(struct sampler *sampler)
 	if (sampler->on) {
 		if (due) {
 			sampler->scanned_ns = now;
-			look_for_threads(sampler);
+			arm_find(sampler);
 		}
 		if (due || sampler->delivered)
-			look_after_threads(sampler);
+			arm_all(sampler);
 		/* Answers first: they are of threads as they were when they were asked. */
 		r = take_all(sampler);
 		if (sampler->driver == SAMPLER_WALL)
@@ -936,11 +508,12 @@ static void say_unheard(struct sampler *sampler)
 {
 	if (!sampler->unheard_ns || sampler->samples + lost(sampler) != sampler->heard)
 		return;
-	add_note(sampler, "No sample of %.1f s of CPU time%s.", (double)sampler->unheard_ns / 1e9,
-		 sampler->has_timers
-			 ? ": timers see what runs when the kernel's clock ticks, and threads may "
-			   "run in between"
-			 : "");
+	sampler_note(
+		sampler, "No sample of %.1f s of CPU time%s.", (double)sampler->unheard_ns / 1e9,
+		sampler->has_timers
+			? ": timers see what runs when the kernel's clock ticks, and threads may "
+			  "run in between"
+			: "");
 }
 
 int sampler_halt(struct sampler *sampler)
@@ -948,11 +521,12 @@ int sampler_halt(struct sampler *sampler)
 	int r = 0;
 
 	if (sampler->on && sampler->blocked_ever)
-		add_note(sampler, "%u thread%s the signal, and %s not sampled.",
-			 sampler->blocked_ever, sampler->blocked_ever == 1 ? " blocks" : "s block",
-			 sampler->blocked_ever == 1 ? "was" : "were");
+		sampler_note(sampler, "%u thread%s the signal, and %s not sampled.",
+			     sampler->blocked_ever,
+			     sampler->blocked_ever == 1 ? " blocks" : "s block",
+			     sampler->blocked_ever == 1 ? "was" : "were");
 	if (sampler->on)
-		note_lack(sampler);
+		arm_say_lack(sampler);
 	if (sampler->on) {
 		atomic_store(&shared(sampler)->on, ARENA_SAMPLING_OFF);
 		r = take_rest(sampler);
