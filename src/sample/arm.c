@@ -15,6 +15,7 @@
 #define BLOCKED_LOOKS 10u       /* at a thread that blocks the signal, before it is let be */
 #define PACE_NS (NS_PER_S / 10) /* between two looks at how often threads switch */
 #define SENT_MOST 10u           /* orders in a row that are sent at once again */
+#define BUSY_SHARE 4u           /* a program that runs for one part in so many of the time is met */
 #define LOOK_SHARE 50u          /* looks for a thread that runs: one part in so many of our time */
 
 static void note_clock(struct sampler *sampler, bool *has)
@@ -81,11 +82,13 @@ static uint32_t count_orders(const struct sampler *sampler)
  */
 static bool is_look_due(struct sampler *sampler, uint64_t now)
 {
-	uint64_t ran = clocks_used(&sampler->threads);
+	uint64_t used = clocks_used(&sampler->threads) - sampler->ran;
+	bool busy = used > (now - sampler->looked_ns) / BUSY_SHARE;
 
-	if (!sampler->delivered && (now < sampler->look_ns || ran == sampler->ran))
+	if (!sampler->delivered && (!used || (!busy && now < sampler->look_ns)))
 		return false;
-	sampler->ran = ran;
+	sampler->ran += used;
+	sampler->looked_ns = now;
 	return true;
 }
 

@@ -38,7 +38,8 @@ struct sampler {
 	bool delivered;         /* one that runs was told so at the last pass */
 	uint32_t runner;        /* the thread that was found to run the last time */
 	uint64_t ran;           /* CPU ns of the program when one that runs was looked for */
-	uint64_t look_ns;       /* when that may be done again, unless the last time was of use */
+	uint64_t looked_ns;     /* when that was */
+	uint64_t look_ns;       /* when that may be done again, unless it was of use, or many run */
 	uint32_t sent;          /* orders that waited when one that runs was told last; 0: done */
 	uint32_t unanswered;    /* times in a row that none of them was taken then */
 	uint64_t unanswered_ns; /* since when, and CPU ns of the program then */

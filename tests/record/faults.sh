@@ -266,7 +266,7 @@ wakes_up()
 runs_beside_sleepers()
 {
 	record --timers -- rest 1000 100 threads 2 500
-	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 30 ]
+	[ "$status" -eq 0 ] && all_is_well && [ "$(count t.unw samples)" -ge 60 ]
 }
 
 # Perf events stand in, unless they are forbidden or not wanted; that is said then.
