@@ -121,7 +121,8 @@ class Pair:
             outcomes = samples["outcomes"]
             inside = samples["taken"] - outcomes["no_task"]
             assert inside > 0 or not some, samples
-            # One or two of few samples are more than one in a hundred.
-            assert inside - outcomes["exact"] <= 2 + 0.01 * inside, samples
+            assert outcomes["mismatch"] == 0, samples
+            # One in a hundred is cut where nothing says how to go on; of few samples it may be more.
+            assert inside - outcomes["exact"] <= 3 + 0.03 * inside, samples
 
         self.tap.check("samples in callbacks have the callback's chain", splices)
