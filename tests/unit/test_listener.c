@@ -312,17 +312,19 @@ static void flush_waits_for_a_pass_that_began_after_it(void)
 }
 
 static struct {
-	struct arena_stream *stream; /* NULL: nobody meddles */
-	uint64_t start;
+	struct arena_stream *_Atomic stream; /* NULL: nobody meddles */
+	_Atomic uint64_t start;
 } meddling;
 
 /* As another thread of a broken program could at this moment. */
 static void put_records_back(const struct unweave_event *event, void *data)
 {
+	struct arena_stream *stream = meddling.stream;
+
 	(void)event;
 	(void)data;
-	if (meddling.stream)
-		atomic_store(&meddling.stream->taken, meddling.start);
+	if (stream)
+		atomic_store(&stream->taken, meddling.start);
 }
 
 static void a_pass_ends_though_its_records_come_back(void)
@@ -334,8 +336,8 @@ static void a_pass_ends_though_its_records_come_back(void)
 	CHECK_EQ(unweave_start(&options), 0);
 	for (int i = 0; i < 100; i++)
 		unweave_thread_idle();
+	meddling.start = atomic_load(&emit_self()->main.shared->start);
 	meddling.stream = emit_self()->main.shared;
-	meddling.start = atomic_load(&meddling.stream->start);
 	unweave_flush();
 	meddling.stream = NULL;
 	unweave_stop();
