@@ -315,19 +315,10 @@ static int on_event(void *data, struct stream *stream, const struct unweave_even
 		listen(recorder, outlet, event);
 	if (!outlet->encoder)
 		return 0;
-	note_result(outlet, encoder_put(outlet->encoder, event));
+	note_result(outlet, encoder_put(outlet->encoder, event, 1));
 	if (is_long_enough(outlet))
 		note_result(outlet, encoder_flush(outlet->encoder));
 	return 0;
-}
-
-static void on_soon(void *data, const struct stream *stream, uint64_t task)
-{
-	const struct outlet *outlet = stream->user;
-
-	(void)data;
-	if (outlet && outlet->encoder)
-		encoder_prefetch(outlet->encoder, task);
 }
 
 static int on_end(void *data, struct stream *stream)
@@ -425,7 +416,6 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 	struct drain_sink sink = {.thread = on_thread,
 				  .site = on_site,
 				  .event = on_event,
-				  .soon = on_soon,
 				  .end = on_end,
 				  .data = recorder};
 	char program[256];

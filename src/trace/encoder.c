@@ -503,11 +503,10 @@ static void forget_nest(struct encoder *encoder)
 	encoder->depth = 0;
 }
 
-int encoder_put(struct encoder *encoder, const struct unweave_event *event)
+static void put_one(struct encoder *encoder, const struct unweave_event *event)
 {
 	struct item item = {.event = event, .time = event->time};
 
-	encoder->error = 0;
 	if (item.time < encoder->time)
 		item.time = encoder->time;
 	if (encoder->waits && event->kind == UNWEAVE_EVENT_RESUME && item.time == encoder->time &&
@@ -522,17 +521,84 @@ int encoder_put(struct encoder *encoder, const struct unweave_event *event)
 	    is_innermost(encoder, event->task)) {
 		encoder->left = event->stack;
 		encoder->waits = true;
-		return encoder->error;
+		return;
 	}
 	if (pushes(event->kind) && !item.suspend && encoder->depth == NEST_MAX)
 		forget_nest(encoder);
 	add(encoder, &item);
-	return encoder->error;
 }
 
-void encoder_prefetch(const struct encoder *encoder, uint64_t task)
+/* Whether the two are a SUSPEND of the innermost run and a RESUME at its time, and no more. */
+static inline bool is_switch(const struct encoder *encoder, const struct unweave_event *suspend,
+			     const struct unweave_event *resume)
 {
-	mentions_prefetch(&encoder->told.tasks, task);
+	return suspend->kind == UNWEAVE_EVENT_SUSPEND && resume->kind == UNWEAVE_EVENT_RESUME &&
+	       suspend->time == resume->time && suspend->time >= encoder->time && !encoder->waits &&
+	       is_plain(suspend) && is_plain(resume) && is_innermost(encoder, suspend->task);
+}
+
+/*
+ * A SWITCH between tasks whose chains the reader knows, as most are: what add() would write.
+ * Returns false, and has written nothing, if it is another one.
+ */
+static inline bool add_known_switch(struct encoder *encoder, const struct unweave_event *suspend,
+				    const struct unweave_event *resume)
+{
+	uint64_t delta = suspend->time - encoder->block.last, stackref;
+	struct mention *left, *next;
+	uint8_t *at = encoder->room.at;
+
+	if (!encoder->open || delta >> DELTA_BITS || encoder->room.end - at < 3 * VARINT_MOST)
+		return false;
+	left = mentions_again(&encoder->told.tasks, suspend->task);
+	next = mentions_find(&encoder->told.tasks, resume->task);
+	if (!next || next == left || next->chain != resume->stack)
+		return false;
+	if (left->chain == suspend->stack) {
+		at = varint_put(at, delta << 4 | CODE_SWITCH);
+	} else {
+		if (!told_stackref(&encoder->told, left->chain, suspend->stack, &stackref))
+			return false;
+		at = varint_put(at, delta << 4 | CODE_SWITCH_STACK);
+		at = varint_put(at, stackref);
+		left->chain = suspend->stack;
+	}
+	encoder->room.at = varint_put(at, next->index);
+	encoder->told.tasks.last = next;
+	encoder->nest[encoder->depth - 1] = resume->task;
+	encoder->block.last = suspend->time;
+	encoder->block.events += 2;
+	encoder->number += 2;
+	return true;
+}
+
+static inline void put_switch(struct encoder *encoder, const struct unweave_event *suspend,
+			      const struct unweave_event *resume)
+{
+	struct item item = {.suspend = true, .event = resume, .time = resume->time};
+
+	encoder->time = resume->time;
+	if (add_known_switch(encoder, suspend, resume))
+		return;
+	encoder->left = suspend->stack;
+	add(encoder, &item);
+}
+
+int encoder_put(struct encoder *encoder, const struct unweave_event *events, uint32_t count)
+{
+	encoder->error = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (events[i].kind == UNWEAVE_EVENT_RESUME)
+			mentions_prefetch(&encoder->told.tasks, events[i].task);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i + 1 < count && is_switch(encoder, &events[i], &events[i + 1])) {
+			put_switch(encoder, &events[i], &events[i + 1]);
+			i++;
+		} else {
+			put_one(encoder, &events[i]);
+		}
+	}
+	return encoder->error;
 }
 
 int encoder_flush(struct encoder *encoder)

@@ -29,7 +29,7 @@ int encoder_new(struct encoder **ret, uint32_t thread, bool aside, uint64_t numb
 struct encoder *encoder_free(struct encoder *encoder);
 
 /*
- * Adds an event. `event->time` is in ticks and not less than that of the one
+ * Adds events. Their `time` is in ticks and not less than that of the one
  * before (it is raised to that if it is); equal chains must be equal pointers,
  * of one `struct stacks`, and are borrowed until the next encoder_flush(). An
  * event that closes the block makes it go to the sink first.
@@ -40,10 +40,7 @@ struct encoder *encoder_free(struct encoder *encoder);
  * before the next one that the sink takes, and keep their numbers. So the
  * caller must not count them again.
  */
-int encoder_put(struct encoder *encoder, const struct unweave_event *event);
-
-/* Has the memory fetched that an event of `task` will need soon. */
-void encoder_prefetch(const struct encoder *encoder, uint64_t task);
+int encoder_put(struct encoder *encoder, const struct unweave_event *events, uint32_t count);
 
 /* Sends what is there to the sink, if there is anything: events, or losses not said yet. */
 int encoder_flush(struct encoder *encoder);

@@ -55,10 +55,13 @@ static inline struct mention *mentions_again(const struct mentions *mentions, ui
 							       : mentions_find(mentions, task);
 }
 
-/* For a task that will be looked for soon. */
+/* For a task that will be looked for soon. A slot may lie on two lines. */
 static inline void mentions_prefetch(const struct mentions *mentions, uint64_t task)
 {
-	__builtin_prefetch(&mentions->slots[hash_mix(task) >> mentions->shift]);
+	const struct mention *slot = &mentions->slots[hash_mix(task) >> mentions->shift];
+
+	__builtin_prefetch(slot, 1);
+	__builtin_prefetch(&slot->epoch, 1);
 }
 
 /* Adds a task that is not there, without a chain. NULL at the limit, or without memory. */

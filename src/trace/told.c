@@ -11,36 +11,12 @@
 #define OMITTED_MOST (UINT64_MAX >> 2)
 /* No block has room for more: each takes two bytes at the least. */
 #define ENTRIES_MOST (FORMAT_PAYLOAD_MAX / 2)
-
-/*
- * An entry of the stacks is its index, its number among the children of its
- * awaiter, and how many children it has itself. The last two stop at
- * FORMAT_SIBLINGS_MAX, which is one number too many for a stackref.
- */
-#define CHILD_BITS 6u
-#define CHILD_MASK ((1u << CHILD_BITS) - 1)
-_Static_assert(FORMAT_SIBLINGS_MAX <= CHILD_MASK, "a number of children has its bits");
-_Static_assert(ENTRIES_MOST <= UINT32_MAX >> 2 * CHILD_BITS, "an index has its bits");
-
-static uint32_t entry_make(uint32_t index, uint32_t number, uint32_t children)
-{
-	return index << 2 * CHILD_BITS | number << CHILD_BITS | children;
-}
-
-static uint32_t entry_index(uint32_t entry)
-{
-	return entry >> 2 * CHILD_BITS;
-}
-
-static uint32_t entry_number(uint32_t entry)
-{
-	return entry >> CHILD_BITS & CHILD_MASK;
-}
+_Static_assert(ENTRIES_MOST <= UINT32_MAX >> 2 * TOLD_CHILD_BITS, "an index has its bits");
 
 /* Returns the number of the new child. */
 static uint32_t entry_add_child(uint32_t *entry)
 {
-	uint32_t number = *entry & CHILD_MASK;
+	uint32_t number = *entry & TOLD_CHILD_MASK;
 
 	*entry += number < FORMAT_SIBLINGS_MAX;
 	return number;
@@ -135,7 +111,7 @@ static void define(struct told *told, struct room *room, uint32_t *parent, uint3
 		return;
 	}
 	room->at = varint_put(room->at, ((uint64_t)told->entries + 1) << 1);
-	room->at = varint_put(room->at, entry_index(*parent));
+	room->at = varint_put(room->at, told_index(*parent));
 	room->at = varint_put(room->at, count);
 	while (count-- > 0) {
 		const struct unweave_frame *frame = told->path[count];
@@ -145,7 +121,7 @@ static void define(struct told *told, struct room *room, uint32_t *parent, uint3
 		/* An omission is found by what stands on it. */
 		if (frame != &told->omission &&
 		    map_put(&told->stacks, key_in(frame, chain),
-			    entry_make(told->entries, number, count > 0)) < 0)
+			    told_entry(told->entries, number, count > 0)) < 0)
 			room->full = true;
 		number = 0;
 	}
@@ -193,17 +169,12 @@ static void put_new_stack(struct told *told, struct room *room, const struct unw
 void told_put_stack(struct told *told, struct room *room, const struct unweave_frame *was,
 		    const struct unweave_frame *chain)
 {
-	const uint32_t *entry = chain ? map_find(&told->stacks, (uintptr_t)chain) : NULL;
+	uint64_t stackref;
 
-	if (!chain)
-		room_put(room, 0);
-	else if (!entry)
-		put_new_stack(told, room, chain);
-	else if (was && was->awaiter == chain->awaiter &&
-		 entry_number(*entry) < FORMAT_SIBLINGS_MAX)
-		room_put(room, entry_number(*entry) << 1 | 1);
+	if (told_stackref(told, was, chain, &stackref))
+		room_put(room, stackref);
 	else
-		room_put(room, (uint64_t)entry_index(*entry) << 1);
+		put_new_stack(told, room, chain);
 }
 
 void told_put_task(struct told *told, struct room *room, uint64_t task,

@@ -59,7 +59,7 @@ static void make_pattern(struct pattern *pattern, uint32_t thread, struct stacks
 
 	CHECK_EQ(encoder_new(&encoder, thread, false, 0, true, keep_block, pattern), 0);
 	for (uint32_t i = 0; i < EVENTS_PER_BLOCK && !pattern->payload; i++) {
-		encoder_put(encoder, &event);
+		encoder_put(encoder, &event, 1);
 		event.time += 1 + stress_below(300);
 		event.kind = event.kind == UNWEAVE_EVENT_RESUME ? UNWEAVE_EVENT_SUSPEND
 								: UNWEAVE_EVENT_RESUME;

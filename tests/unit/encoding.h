@@ -17,7 +17,7 @@ static inline struct encoder *new_encoder(struct blocks *blocks)
 
 static inline void put(struct encoder *encoder, struct unweave_event event)
 {
-	CHECK_EQ(encoder_put(encoder, &event), 0);
+	CHECK_EQ(encoder_put(encoder, &event, 1), 0);
 }
 
 static inline struct unweave_event at(uint64_t time, unsigned kind, uint64_t task)

@@ -194,7 +194,7 @@ static inline struct encoder *maker_stream(struct maker *maker, uint32_t thread,
 
 static inline void maker_put(struct encoder *encoder, struct unweave_event event)
 {
-	maker_must(encoder_put(encoder, &event));
+	maker_must(encoder_put(encoder, &event, 1));
 }
 
 /* Sends all streams' events to the file. */

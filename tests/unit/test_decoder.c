@@ -66,7 +66,7 @@ static void make_blocks(struct stream *stream, uint64_t seed, unsigned events, s
 	for (unsigned i = 0; i < events; i++) {
 		struct unweave_event event = stream_next(stream);
 
-		CHECK_EQ(encoder_put(encoder, &event), 0);
+		CHECK_EQ(encoder_put(encoder, &event, 1), 0);
 		if (ret_events)
 			ret_events[i] = event;
 	}

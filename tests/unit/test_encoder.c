@@ -17,7 +17,7 @@ static void check_random(uint64_t seed, size_t count, bool aside, bool nest_know
 	CHECK_EQ(encoder_new(&encoder, 3, aside, number, nest_known, blocks_take, &blocks), 0);
 	for (size_t i = 0; i < count; i++) {
 		events[i] = stream_next(&stream);
-		CHECK_EQ(encoder_put(encoder, &events[i]), 0);
+		CHECK_EQ(encoder_put(encoder, &events[i], 1), 0);
 	}
 	CHECK_EQ(encoder_flush(encoder), 0);
 
@@ -55,6 +55,55 @@ static void random_events_over_many_blocks_come_back_as_they_went_in(void)
 static void events_of_an_aside_stream_carry_its_flag(void)
 {
 	check_random(2001, 2000, true, true);
+}
+
+/* The blocks that come of the events if so many are put in one call. */
+static struct blocks encode(const struct unweave_event *events, size_t count, size_t together)
+{
+	struct blocks blocks = {0};
+	struct encoder *encoder = new_encoder(&blocks);
+
+	for (size_t i = 0; i < count; i += together) {
+		size_t rest = count - i < together ? count - i : together;
+
+		CHECK_EQ(encoder_put(encoder, events + i, (uint32_t)rest), 0);
+	}
+	CHECK_EQ(encoder_flush(encoder), 0);
+	encoder_free(encoder);
+	return blocks;
+}
+
+static void events_put_together_are_written_as_if_one_by_one(void)
+{
+	static const size_t together[] = {2, 3, 64, 150000};
+	size_t count = 150000;
+	struct unweave_event *events = calloc(count, sizeof(*events));
+	struct stream stream;
+	struct blocks single;
+
+	stream_init(&stream, 77);
+	for (size_t i = 0; i < count; i++) {
+		events[i] = stream_next(&stream);
+		/* Some are of a clock that goes back, now and then both halves of a pair. */
+		if (i % 50 < 2 && events[i].time > 400)
+			events[i].time -= 400;
+	}
+	single = encode(events, count, 1);
+	CHECK(single.count >= 3);
+	for (size_t t = 0; t < sizeof(together) / sizeof(together[0]); t++) {
+		struct blocks blocks = encode(events, count, together[t]);
+
+		CHECK_EQ(blocks.count, single.count);
+		for (size_t i = 0; i < blocks.count && i < single.count; i++) {
+			CHECK_EQ(memcmp(&blocks.at[i], &single.at[i], sizeof(blocks.at[i])), 0);
+			CHECK_EQ(memcmp(blocks.payloads[i], single.payloads[i], single.at[i].raw),
+				 0);
+		}
+		blocks_fini(&blocks);
+	}
+	blocks_fini(&single);
+	stream_fini(&stream);
+	free(events);
 }
 
 /* What a block holds is what went in at its numbers, whatever came before it. */
@@ -523,6 +572,7 @@ int main(void)
 	RUN(random_events_come_back_as_they_went_in);
 	RUN(random_events_over_many_blocks_come_back_as_they_went_in);
 	RUN(events_of_an_aside_stream_carry_its_flag);
+	RUN(events_put_together_are_written_as_if_one_by_one);
 	RUN(any_block_decodes_alone);
 	RUN(a_suspend_and_a_resume_at_one_time_are_written_as_one);
 	RUN(a_sibling_of_the_told_chain_is_written_as_its_number);

@@ -138,7 +138,7 @@ static void write_events(struct writer *writer)
 			.stack = chain_of(stacks, story[i].stack),
 		};
 
-		CHECK_EQ(encoder_put(encoder, &event), 0);
+		CHECK_EQ(encoder_put(encoder, &event, 1), 0);
 	}
 	CHECK_EQ(encoder_flush(encoder), 0);
 	encoder_free(encoder);

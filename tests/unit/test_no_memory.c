@@ -66,7 +66,7 @@ static bool encode(const struct unweave_event *events, unsigned left, unsigned m
 		return true;
 	}
 	for (unsigned i = 0; i < EVENTS; i++) {
-		r = encoder_put(encoder, &events[i]);
+		r = encoder_put(encoder, &events[i], 1);
 		CHECK(r == 0 || r == -ENOMEM);
 		refused += r < 0;
 	}
