@@ -67,7 +67,7 @@ static int send_event(struct census *census, struct stream_shop *shop, struct un
 	event->flags = UNWEAVE_EVENT_BEFORE;
 	census->stream.number++;
 	census->stream.sent++;
-	return shop->sink(shop->sink_data, &census->stream, event);
+	return shop->sink(shop->sink_data, &census->stream, event, 1);
 }
 
 static int tell(struct census *census, struct stream_shop *shop, const struct head_subject *subject)

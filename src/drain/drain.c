@@ -201,8 +201,7 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 	drain->attachment = attachment;
 	drain->sink = *sink;
 	drain->shop.attachment = attachment;
-	drain->shop.sink = sink->event;
-	drain->shop.soon = sink->soon;
+	drain->shop.sink = sink->events;
 	drain->shop.sink_data = sink->data;
 	drain->watches = calloc(ARENA_LINES, sizeof(*drain->watches));
 	r = stream_shop_init(&drain->shop);

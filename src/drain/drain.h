@@ -31,8 +31,7 @@ struct drain_sink {
 	/* A thread was seen for the first time, or `ended`. */
 	int (*thread)(void *data, uint32_t thread, uint32_t tid, const char *name, bool ended);
 	sites_visit site;
-	stream_sink event;
-	stream_soon soon; /* or NULL */
+	stream_sink events;
 	/* No more events will come of this stream; `stream->user` is to be let go. */
 	int (*end)(void *data, struct stream *stream);
 	void *data;

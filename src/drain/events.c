@@ -13,6 +13,8 @@
 #define HOLD_NEW_TICKS 64u
 #define HOLDS_MOST 8u /* nor for more records than this */
 
+#define RECORD_EVENTS 2u /* at the most: the end of the run before it, and its own */
+
 uint64_t events_count(const uint64_t *words, uint32_t count)
 {
 	struct record record;
@@ -24,23 +26,46 @@ uint64_t events_count(const uint64_t *words, uint32_t count)
 	return records;
 }
 
-static inline int send(struct stream *stream, struct stream_shop *shop, struct unweave_event *event)
+/* Hands the sink the events that wait for it. */
+static int deliver(struct stream *stream, struct stream_shop *shop)
 {
+	uint32_t count = shop->waiting;
 	int r;
 
-	/* What was emitted before it was taken cannot be of later: a broken program may say so. */
-	if (stream->words && event->time > stream->words->copied)
-		event->time = stream->words->copied;
-	/* A thread that moves to another processor must not go back in time. */
-	if (event->time < stream->time)
-		event->time = stream->time;
-	stream->time = event->time;
-	event->thread = stream->thread;
-	if (stream->index == ARENA_STREAM_ASIDE)
-		event->flags |= UNWEAVE_EVENT_ASIDE;
-	r = shop->sink(shop->sink_data, stream, event);
-	stream->sent += event->kind == UNWEAVE_EVENT_LOST ? event->value : 1;
+	if (!count)
+		return 0;
+	shop->waiting = 0;
+	r = shop->sink(shop->sink_data, stream, shop->outbox, count);
+	stream->sent += count;
 	return r;
+}
+
+/* The stream's time is now that of a record at hand. */
+static inline void advance(struct stream *stream, uint64_t ticks)
+{
+	/* What was emitted before it was taken cannot be of later: a broken program may say so. */
+	if (ticks > stream->words->copied)
+		ticks = stream->words->copied;
+	/* A thread that moves to another processor must not go back in time. */
+	if (ticks > stream->time)
+		stream->time = ticks;
+}
+
+/* An event at the stream's time: waits for its delivery, and can be filled further until then. */
+static inline struct unweave_event *add_event(const struct stream *stream, struct stream_shop *shop,
+					      uint32_t kind, uint64_t task,
+					      const struct unweave_frame *stack)
+{
+	struct unweave_event *event = &shop->outbox[shop->waiting++];
+
+	*event = (struct unweave_event){
+		.time = stream->time,
+		.task = task,
+		.stack = stack,
+		.thread = stream->thread,
+		.kind = (uint16_t)kind,
+		.flags = stream->index == ARENA_STREAM_ASIDE ? UNWEAVE_EVENT_ASIDE : 0};
+	return event;
 }
 
 static uint64_t innermost(const struct stream *stream)
@@ -75,86 +100,99 @@ static void pop(struct stream *stream, uint64_t task)
 		stream->depth--;
 }
 
-/* The chain that the task has after this record. */
-static inline const struct unweave_frame *follow_chain(struct stream_shop *shop, uint64_t task,
+/* The chain that the task, whose slot this is, has after this record. */
+static inline const struct unweave_frame *follow_chain(struct stream_shop *shop,
+						       struct chain_slot *slot, uint64_t task,
 						       const struct record *record)
 {
-	struct chain_slot *slot = chains_again(&shop->chains, task);
-
 	return record->stack ? follow_change(shop, slot, task, record) : chain_stack(slot);
 }
 
-/* A run of the task begins. Where its end is not told with what waits then, nobody asks. */
-static inline void note_run(const struct stream *stream, struct stream_shop *shop, uint64_t task)
+/* Whether the session asks for the stacks of such a task: RECORD_RESET_*_STACKS. */
+static inline bool is_told(const struct stream *stream, uint64_t task, unsigned stacks)
 {
-	struct chain_slot *slot = chains_again(&shop->chains, task);
-
-	if (slot->task && stream->told & RECORD_RESET_SUSPEND_STACKS << (task & 1))
-		slot->chain |= CHAIN_RUNS;
-}
-
-static inline void note_end(struct stream_shop *shop, uint64_t task)
-{
-	chains_again(&shop->chains, task)->chain &= ~CHAIN_RUNS;
+	return stream->told >> (task & 1) & stacks;
 }
 
 /*
- * The chain at an event: what is remembered counts only if the session asks for
- * stacks there. Else it may have changed, and nobody said so.
+ * A run of the task begins; returns its chain. What is remembered of that counts only if the
+ * session asks for stacks there: else it may have changed, and nobody said so. Where the run's
+ * end is not told with what waits then, nobody asks whether it runs.
  */
-static const struct unweave_frame *chain_at(struct stream *stream, struct stream_shop *shop,
-					    uint64_t task, const struct record *record,
-					    unsigned told)
+static inline const struct unweave_frame *begin_run(struct stream *stream, struct stream_shop *shop,
+						    uint64_t task, const struct record *record)
 {
-	const struct unweave_frame *chain = follow_chain(shop, task, record);
+	struct chain_slot *slot = chains_again(&shop->chains, task);
+	const struct unweave_frame *chain = follow_chain(shop, slot, task, record);
 
-	return stream->told & told << (task & 1) ? chain : NULL;
+	if (record->stack)
+		slot = chains_again(&shop->chains, task);
+	if (slot->task && is_told(stream, task, RECORD_RESET_SUSPEND_STACKS))
+		slot->chain |= CHAIN_RUNS;
+	return is_told(stream, task, RECORD_RESET_RESUME_STACKS) ? chain : NULL;
+}
+
+/* A run of the task ends, and it waits; returns its chain as above. */
+static inline const struct unweave_frame *end_run(struct stream *stream, struct stream_shop *shop,
+						  uint64_t task, const struct record *record)
+{
+	struct chain_slot *slot = chains_again(&shop->chains, task);
+	const struct unweave_frame *chain;
+
+	slot->chain &= ~CHAIN_RUNS;
+	chain = follow_chain(shop, slot, task, record);
+	return is_told(stream, task, RECORD_RESET_SUSPEND_STACKS) ? chain : NULL;
 }
 
 /* The ends of runs without a time of their own. */
-static bool is_untimed(uint32_t kind)
+static inline bool is_untimed(uint32_t kind)
 {
-	return kind == RECORD_LEAVE || (kind >= RECORD_END && kind <= RECORD_END_CANCELLED);
+	const uint32_t kinds = 1u << RECORD_LEAVE | 1u << RECORD_END | 1u << RECORD_END_ERROR |
+			       1u << RECORD_END_CANCELLED;
+
+	/* Of a kind that does not exist either answer will do. */
+	return kinds >> kind % 32 & 1;
 }
+_Static_assert(RECORD_KINDS <= 32, "each kind has its bit");
 
 /* A run that ended without reading the clock: it ended when the next record says. */
-static int flush_leave(struct stream *stream, struct stream_shop *shop, uint64_t ticks,
-		       uint16_t flags)
+static inline void flush_leave(struct stream *stream, struct stream_shop *shop, uint16_t flags)
 {
-	struct unweave_event event = {.kind = stream->leaving,
-				      .flags = flags,
-				      .time = ticks,
-				      .task = stream->left,
-				      .value = stream->left_status,
-				      .stack = stream->left_stack};
+	struct unweave_event *event;
 
 	if (!stream->leaving)
-		return 0;
+		return;
+	event = add_event(stream, shop, stream->leaving, stream->left, stream->left_stack);
+	event->flags |= flags;
+	event->value = stream->left_status;
 	stream->leaving = 0;
-	return send(stream, shop, &event);
 }
 
 int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t records,
 		enum unweave_loss cause)
 {
-	struct unweave_event event = {
-		.kind = UNWEAVE_EVENT_LOST, .time = stream->time, .value = records, .other = cause};
-	int r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+	struct unweave_event *event;
+	int r;
 
-	if (r < 0)
-		return r;
+	flush_leave(stream, shop, UNWEAVE_EVENT_TIME_UNKNOWN);
 	stream->number += records;
 	shop->lost += records;
 	/* Who tells only what is new must not have it joined to what is old by now. */
 	chains_clear(&shop->chains);
 	stream->nest_known = false;
 	stream->depth = 0;
-	return send(stream, shop, &event);
+	event = add_event(stream, shop, UNWEAVE_EVENT_LOST, 0, NULL);
+	event->value = records;
+	event->other = cause;
+	r = deliver(stream, shop);
+	stream->sent += records - 1;
+	return r;
 }
 
 int events_end(struct stream *stream, struct stream_shop *shop)
 {
-	return flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+	flush_leave(stream, shop, UNWEAVE_EVENT_TIME_UNKNOWN);
+	return deliver(stream, shop);
 }
 
 /* The fields that are the same for all kinds of one shape. */
@@ -184,9 +222,7 @@ static void decode_end(struct stream *stream, struct stream_shop *shop, const st
 		break;
 	}
 	if (event->kind == UNWEAVE_EVENT_SUSPEND) {
-		event->stack =
-			chain_at(stream, shop, event->task, record, RECORD_RESET_SUSPEND_STACKS);
-		note_end(shop, event->task);
+		event->stack = end_run(stream, shop, event->task, record);
 	} else {
 		chains_remove(&shop->chains, event->task);
 	}
@@ -203,24 +239,17 @@ static void decode_task(struct stream *stream, struct stream_shop *shop,
 		fill(event, UNWEAVE_EVENT_CREATE, task);
 		event->other = record->fields[1];
 		event->value = record->fields[2];
-		event->stack = follow_chain(shop, task, record);
-		break;
-	case RECORD_RESUME:
-		fill(event, UNWEAVE_EVENT_RESUME, task);
-		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
-		note_run(stream, shop, task);
-		push(stream, task);
+		event->stack = follow_chain(shop, chains_again(&shop->chains, task), task, record);
 		break;
 	case RECORD_REPLAY:
 		fill(event, UNWEAVE_EVENT_REPLAY, task);
-		event->stack = chain_at(stream, shop, task, record, RECORD_RESET_RESUME_STACKS);
-		note_run(stream, shop, task);
+		event->stack = begin_run(stream, shop, task, record);
 		push(stream, task);
 		break;
 	case RECORD_APPEND:
 		fill(event, UNWEAVE_EVENT_APPEND, task);
 		event->other = record->fields[1];
-		event->stack = follow_chain(shop, task, record);
+		event->stack = follow_chain(shop, chains_again(&shop->chains, task), task, record);
 		break;
 	case RECORD_LATE:
 		fill(event, UNWEAVE_EVENT_APPEND, task);
@@ -301,48 +330,41 @@ static void decode_marker(struct stream *stream, struct stream_shop *shop,
 }
 
 /* The text outlives the record, which is not ended by a NUL. */
-static void decode_name(const struct record *record, struct unweave_event *event, char *text)
+static void decode_name(struct stream_shop *shop, const struct record *record,
+			struct unweave_event *event)
 {
 	fill(event, UNWEAVE_EVENT_NAME, record->fields[0]);
-	memcpy(text, record->fields + 2, record->fields[1]);
-	text[record->fields[1]] = '\0';
-	event->text = text;
+	memcpy(shop->text, record->fields + 2, record->fields[1]);
+	shop->text[record->fields[1]] = '\0';
+	event->text = shop->text;
 }
 
-static int decode_leave(struct stream *stream, struct stream_shop *shop,
-			const struct record *record)
+static inline void decode_leave(struct stream *stream, struct stream_shop *shop,
+				const struct record *record)
 {
-	/* Two in a row: the first one can only have ended when the second began to wait. */
-	int r = flush_leave(stream, shop, stream->time, UNWEAVE_EVENT_TIME_UNKNOWN);
+	uint64_t task = innermost(stream);
 
-	stream->left = innermost(stream);
+	/* Two in a row: the first one can only have ended when the second began to wait. */
+	flush_leave(stream, shop, UNWEAVE_EVENT_TIME_UNKNOWN);
+	stream->left = task;
 	stream->left_status = 0;
 	stream->left_stack = NULL;
 	if (record->kind == RECORD_LEAVE) {
 		stream->leaving = UNWEAVE_EVENT_SUSPEND;
-		stream->left_stack =
-			chain_at(stream, shop, stream->left, record, RECORD_RESET_SUSPEND_STACKS);
-		note_end(shop, stream->left);
+		stream->left_stack = end_run(stream, shop, task, record);
 	} else {
 		stream->leaving = UNWEAVE_EVENT_COMPLETE;
 		stream->left_status = (uint8_t)(record->kind - RECORD_END);
-		chains_remove(&shop->chains, stream->left);
+		chains_remove(&shop->chains, task);
 	}
-	pop(stream, stream->left);
-	return r;
+	stream->depth -= stream->depth > 0;
 }
 
-static int decode(struct stream *stream, struct stream_shop *shop, const struct record *record)
+static int decode_seldom(struct stream *stream, struct stream_shop *shop,
+			 const struct record *record)
 {
-	struct unweave_event event = {.time = record->ticks};
-	char text[RECORD_NAME_MAX + 1];
-	int r;
+	struct unweave_event *event = add_event(stream, shop, 0, 0, NULL);
 
-	if (is_untimed(record->kind))
-		return decode_leave(stream, shop, record);
-	r = flush_leave(stream, shop, record->ticks, 0);
-	if (r < 0)
-		return r;
 	switch (record->kind) {
 	case RECORD_SUSPEND:
 	case RECORD_SUSPEND_TASK:
@@ -350,26 +372,46 @@ static int decode(struct stream *stream, struct stream_shop *shop, const struct 
 	case RECORD_COMPLETE_ERROR:
 	case RECORD_COMPLETE_CANCELLED:
 	case RECORD_COMPLETE_TASK:
-		decode_end(stream, shop, record, &event);
+		decode_end(stream, shop, record, event);
 		break;
 	case RECORD_CREATE:
-	case RECORD_RESUME:
 	case RECORD_REPLAY:
 	case RECORD_APPEND:
 	case RECORD_LATE:
 	case RECORD_AWAIT:
 	case RECORD_WAKE:
 	case RECORD_WAKE_FROM:
-		decode_task(stream, shop, record, &event);
+		decode_task(stream, shop, record, event);
 		break;
 	case RECORD_NAME:
-		decode_name(record, &event, text);
-		break;
+		decode_name(shop, record, event);
+		/* At once: there is room for one text. */
+		return deliver(stream, shop);
 	default:
-		decode_marker(stream, shop, record, &event);
+		decode_marker(stream, shop, record, event);
 		break;
 	}
-	return send(stream, shop, &event);
+	return 0;
+}
+
+/* Adds RECORD_EVENTS events at the most, for which there is room. */
+static inline int decode(struct stream *stream, struct stream_shop *shop,
+			 const struct record *record)
+{
+	uint64_t task;
+
+	if (is_untimed(record->kind)) {
+		decode_leave(stream, shop, record);
+		return 0;
+	}
+	advance(stream, record->ticks);
+	flush_leave(stream, shop, 0);
+	if (__builtin_expect(record->kind != RECORD_RESUME, 0))
+		return decode_seldom(stream, shop, record);
+	task = record->fields[0];
+	add_event(stream, shop, UNWEAVE_EVENT_RESUME, task, begin_run(stream, shop, task, record));
+	push(stream, task);
+	return 0;
 }
 
 /* Whether the record is the one that the session begins with on this stream. */
@@ -390,12 +432,10 @@ static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
 		const struct record *record = &words->batch[count++];
 
 		at += record->words;
-		if (record->kind != RECORD_RESUME)
-			continue;
-		chains_prefetch(&shop->chains, record->fields[0]);
-		if (shop->soon)
-			shop->soon(shop->sink_data, stream, record->fields[0]);
+		if (record->kind == RECORD_RESUME)
+			chains_prefetch(&shop->chains, record->fields[0]);
 	}
+	words->at = at;
 	words->parsed = count;
 	words->decoded = 0;
 	return count > 0;
@@ -416,9 +456,17 @@ static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
 
 uint64_t events_due(const struct stream *stream)
 {
-	uint64_t head = stream->words->words[stream->words->at];
-	uint64_t ticks = due(stream, head & 0x7f, head >> 8);
+	const struct stream_words *words = stream->words;
+	const struct record *record = &words->batch[words->decoded];
+	uint64_t ticks;
 
+	if (words->decoded < words->parsed) {
+		ticks = due(stream, record->kind, record->ticks);
+	} else {
+		uint64_t head = words->words[words->at];
+
+		ticks = due(stream, head & 0x7f, record_ticks(head));
+	}
 	return ticks > stream->time ? ticks : stream->time;
 }
 
@@ -438,7 +486,7 @@ static inline bool is_too_early(const struct stream *stream, const struct chain_
 {
 	if (slot->task)
 		return slot->chain & CHAIN_RUNS;
-	return stream->told & RECORD_RESET_SUSPEND_STACKS << (task & 1);
+	return is_told(stream, task, RECORD_RESET_SUSPEND_STACKS);
 }
 
 /*
@@ -493,16 +541,18 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 			break;
 		}
 		stream->holds = 0;
-		words->at += record->words;
-		if (stream->gated && opens(shop, record))
-			stream->gated = false;
 		stream->number++;
-		if (stream->gated) {
-			stream->sent = stream->number;
-			continue;
+		if (__builtin_expect(stream->gated, 0)) {
+			stream->gated = !opens(shop, record);
+			if (stream->gated) {
+				stream->sent = stream->number;
+				continue;
+			}
 		}
 		shop->records++;
-		r = decode(stream, shop, record);
+		r = shop->waiting > STREAM_EVENTS - RECORD_EVENTS ? deliver(stream, shop) : 0;
+		if (r >= 0)
+			r = decode(stream, shop, record);
 		if (r < 0)
 			return r;
 	}
@@ -512,20 +562,18 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 int events_decode(struct stream *stream, struct stream_shop *shop, uint64_t limit)
 {
 	struct stream_words *words = stream->words;
+	int r = 0, delivered;
 
-	while (words->at < words->count) {
-		int r;
-
+	while (stream_words_left(words) && r >= 0) {
 		if (words->decoded == words->parsed && !parse_batch(stream, shop)) {
 			words->at = words->count;
 			shop->damaged++;
 			break;
 		}
 		r = decode_batch(stream, shop, limit);
-		if (r < 0)
-			return r;
 		if (words->decoded < words->parsed)
 			break;
 	}
-	return 0;
+	delivered = deliver(stream, shop);
+	return r < 0 ? r : delivered;
 }

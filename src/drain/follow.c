@@ -106,31 +106,13 @@ static const struct unweave_frame *append_frames(struct stream_shop *shop,
 	return chain;
 }
 
-/* The usual change: one function waits where another one did, on the same rest. */
-static inline bool is_replaced(const struct stream_shop *shop, const struct unweave_frame *chain,
-			       const struct frames *frames)
-{
-	return chain && frames->count == 1 && !frames->root && !shop->omitting &&
-	       (chain->depth == frames->keep + 1 || frames->keep == RECORD_KEEP_REST);
-}
-
-static inline const struct unweave_frame *replace_innermost(struct stream_shop *shop,
-							    const struct unweave_frame *chain,
-							    const struct frames *frames)
-{
-	return stacks_push(shop->stacks, chain->awaiter, frames->addresses[0],
-			   frames->states ? (int32_t)frames->states[0] : 0, UNWEAVE_FRAME_CODE);
-}
-
-const struct unweave_frame *follow_change(struct stream_shop *shop, struct chain_slot *slot,
-					  uint64_t task, const struct record *record)
+const struct unweave_frame *follow_unusual(struct stream_shop *shop, struct chain_slot *slot,
+					   uint64_t task, const struct record *record)
 {
 	const struct unweave_frame *old = chain_stack(slot), *chain;
 	struct frames frames = frames_of(record->stack);
 
-	if (is_replaced(shop, old, &frames) && record->kind != RECORD_APPEND)
-		chain = replace_innermost(shop, old, &frames);
-	else if (record->kind == RECORD_APPEND)
+	if (record->kind == RECORD_APPEND)
 		chain = append_frames(shop, old, &frames);
 	else
 		chain = push_frames(shop, keep_root(shop, old, frames.keep), &frames);

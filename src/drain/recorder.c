@@ -304,18 +304,19 @@ static void listen(struct recorder *recorder, struct outlet *outlet,
 	recorder->listener(&told, recorder->listener_data);
 }
 
-static int on_event(void *data, struct stream *stream, const struct unweave_event *event)
+static int on_events(void *data, struct stream *stream, const struct unweave_event *events,
+		     uint32_t count)
 {
 	struct recorder *recorder = data;
 	struct outlet *outlet = stream->user ? stream->user : open_outlet(recorder, stream);
 
 	if (!outlet)
 		return -ENOMEM;
-	if (recorder->listener)
-		listen(recorder, outlet, event);
+	for (uint32_t i = 0; recorder->listener && i < count; i++)
+		listen(recorder, outlet, &events[i]);
 	if (!outlet->encoder)
 		return 0;
-	note_result(outlet, encoder_put(outlet->encoder, event, 1));
+	note_result(outlet, encoder_put(outlet->encoder, events, count));
 	if (is_long_enough(outlet))
 		note_result(outlet, encoder_flush(outlet->encoder));
 	return 0;
@@ -415,7 +416,7 @@ int recorder_new(struct recorder **ret, struct attachment *attachment,
 	struct drain_options drain_options;
 	struct drain_sink sink = {.thread = on_thread,
 				  .site = on_site,
-				  .event = on_event,
+				  .events = on_events,
 				  .end = on_end,
 				  .data = recorder};
 	char program[256];

@@ -127,8 +127,9 @@ static int find_portion(const struct stream *stream, const struct stream_shop *s
 
 static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
 {
-	for (const uint64_t *end = from + count; from < end;)
-		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
 static struct stream_words *get_words(struct stream_shop *shop)
@@ -257,9 +258,9 @@ int stream_refill(struct stream *stream, struct stream_shop *shop)
 		stream->words->at = stream->words->count = 0;
 		stream->words->parsed = stream->words->decoded = 0;
 	}
-	if (stream->words->at == stream->words->count)
+	if (!stream_words_left(stream->words))
 		r = fetch(stream, shop);
-	if (stream->words->at == stream->words->count) {
+	if (!stream_words_left(stream->words)) {
 		put_words(shop, stream->words);
 		stream->words = NULL;
 		return r < 0 ? r : 0;

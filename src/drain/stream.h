@@ -20,15 +20,15 @@
 
 #define STREAM_NEST_MAX 4096u
 #define STREAM_BATCH 64u      /* records that are looked at together */
+#define STREAM_EVENTS 64u     /* events that go to the sink together */
 #define SCRATCH_FRAMES 65536u /* the deepest chain that is kept */
 
 struct stream;
 
-/* Gets each event; its time is in ticks. Errors end the pass and are handed on. */
-typedef int (*stream_sink)(void *data, struct stream *stream, const struct unweave_event *event);
-
-/* Hears of a task that an event will be about soon, to have its memory fetched. */
-typedef void (*stream_soon)(void *data, const struct stream *stream, uint64_t task);
+/* Gets the events of a stream, some at a time; their times are in ticks. Errors end the pass and
+ * are handed on. */
+typedef int (*stream_sink)(void *data, struct stream *stream, const struct unweave_event *events,
+			   uint32_t count);
 
 /* What all streams of a drain share. */
 struct stream_shop {
@@ -39,12 +39,15 @@ struct stream_shop {
 	uint64_t horizon;      /* ticks: what is due by then is decoded in this pass */
 	uint64_t last_reset;   /* the word of the reset with the latest revision */
 	stream_sink sink;
-	stream_soon soon; /* or NULL */
 	void *sink_data;
 	const struct unweave_frame **scratch; /* SCRATCH_FRAMES, to turn a chain around */
 	struct stream_words *spare;           /* buffers that no stream uses */
-	uint64_t records;                     /* taken */
-	uint64_t lost;                        /* records that are missing, by any cause */
+	/* Events that go to the sink together, of the stream that is decoded. */
+	struct unweave_event outbox[STREAM_EVENTS];
+	uint32_t waiting;
+	char text[RECORD_NAME_MAX + 1]; /* of the name among them */
+	uint64_t records;               /* taken */
+	uint64_t lost;                  /* records that are missing, by any cause */
 	bool omitting;    /* some chain has frames left out: it is longer than its depth */
 	uint64_t damaged; /* chunks and records that made no sense */
 };
@@ -53,13 +56,18 @@ struct stream_shop {
 struct stream_words {
 	struct stream_words *next; /* of the spare ones */
 	uint64_t copied;           /* ticks when it was */
-	uint32_t at;               /* the first that is not decoded yet */
+	uint32_t at;               /* the first that is not taken apart yet */
 	uint32_t count;
 	struct record batch[STREAM_BATCH]; /* taken apart: the first `parsed`, those from `decoded`
 					      on not decoded yet */
 	uint32_t parsed, decoded;
 	uint64_t words[ARENA_CHUNK_WORDS];
 };
+
+static inline bool stream_words_left(const struct stream_words *words)
+{
+	return words->decoded < words->parsed || words->at < words->count;
+}
 
 struct stream {
 	struct merge_source due;    /* its next record, while there is one at hand */

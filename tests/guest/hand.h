@@ -22,14 +22,11 @@ struct hand {
 	struct drain_totals totals; /* at the end */
 };
 
-static inline int hand_event(void *data, struct stream *stream, const struct unweave_event *event)
+static inline void hand_event(struct hand *hand, const struct unweave_event *event)
 {
-	struct hand *hand = data;
-
-	(void)stream;
 	/* Tasks that earlier tests left behind. */
 	if (event->flags & UNWEAVE_EVENT_BEFORE)
-		return 0;
+		return;
 	if (event->kind == UNWEAVE_EVENT_LOST)
 		hand->lost += event->value;
 	else if (event->kind == UNWEAVE_EVENT_RESET || event->kind == UNWEAVE_EVENT_REPLAY)
@@ -38,6 +35,14 @@ static inline int hand_event(void *data, struct stream *stream, const struct unw
 		hand->events++;
 	hand->aside += event->flags & UNWEAVE_EVENT_ASIDE && event->kind != UNWEAVE_EVENT_LOST &&
 		       event->kind != UNWEAVE_EVENT_RESET;
+}
+
+static inline int hand_events(void *data, struct stream *stream, const struct unweave_event *events,
+			      uint32_t count)
+{
+	(void)stream;
+	for (uint32_t i = 0; i < count; i++)
+		hand_event(data, &events[i]);
 	return 0;
 }
 
@@ -71,7 +76,7 @@ static inline void hand_begin(struct hand *hand, enum unweave_policy policy, uin
 	struct drain_options options = {.policy = policy, .buffer_bytes = buffer_bytes};
 	struct drain_sink sink = {.thread = hand_thread,
 				  .site = hand_site,
-				  .event = hand_event,
+				  .events = hand_events,
 				  .end = hand_stream_end,
 				  .data = hand};
 

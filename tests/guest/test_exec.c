@@ -180,7 +180,7 @@ static void begin(struct hand *hand, pid_t pid)
 	struct drain_options options = {0};
 	struct drain_sink sink = {.thread = hand_thread,
 				  .site = hand_site,
-				  .event = hand_event,
+				  .events = hand_events,
 				  .end = hand_stream_end,
 				  .data = hand};
 

@@ -330,11 +330,13 @@ static void changed_keywords_do_not_make_a_waiting_thread_lose(void)
 }
 
 /* A recorder that takes nothing: a session by hand on the process's own arena. */
-static int take_nothing(void *data, struct stream *stream, const struct unweave_event *event)
+static int take_nothing(void *data, struct stream *stream, const struct unweave_event *events,
+			uint32_t count)
 {
 	(void)data;
 	(void)stream;
-	(void)event;
+	(void)events;
+	(void)count;
 	return 0;
 }
 
@@ -372,7 +374,7 @@ static void hand_begin(struct hand_session *session, enum unweave_policy policy)
 	struct drain_options options = {.policy = policy, .buffer_bytes = TINY};
 	struct drain_sink sink = {.thread = note_no_thread,
 				  .site = note_no_site,
-				  .event = take_nothing,
+				  .events = take_nothing,
 				  .end = note_no_end};
 
 	CHECK(emit_birth());
