@@ -144,7 +144,7 @@ static LINKS_DISPATCH enum unweave_step go_on(struct links_run *run, struct unwe
 		if (!chain->head.innermost)
 			return complete_run(run, chain, UNWEAVE_STEP_DONE);
 		links_show(run, links_view(chain->head.innermost, run->place, false));
-		links_frame_resume(run, false);
+		links_frame_resume(run);
 		step = call_innermost(run, chain);
 	}
 }
@@ -164,7 +164,7 @@ run_seen(struct unweave_chain *chain, unsigned flags)
 	}
 	if (!chain->head.innermost)
 		return complete_run(&run, chain, UNWEAVE_STEP_DONE);
-	links_frame_resume(&run, true);
+	links_first_resume(&run);
 	return go_on(&run, chain, call_innermost(&run, chain), flags);
 }
 
@@ -194,7 +194,7 @@ run_once(struct unweave_chain *chain, struct emit_thread *self, uint64_t gate, u
 	links_hang_out(&run, nest);
 	links_resume(self, gate, head, UNWEAVE_MODEL_CHAIN);
 	take(chain);
-	step = (enum unweave_step)emit_anchors[0](link, chain, NULL, link->go);
+	step = (enum unweave_step)links_go_first(link, chain);
 	if (emit_unlikely(step != UNWEAVE_STEP_SUSPENDED || self->hot.gate != gate ||
 			  gate != unweave_priv_gate())) {
 		run.place = 0;

@@ -17,6 +17,18 @@ void links_look_again(struct links_run *run)
 	run->wants = (uint32_t)(run->self->keywords >> links_shift(run->dispatch.model));
 }
 
+void links_begin_otherwise(struct links_run *run, struct unweave_head *head,
+			   enum unweave_model model)
+{
+	links_look_again(run);
+	if (run->self->hot.nest)
+		links_hang_out(run, run->self->hot.nest);
+	if (run->self->hot.gate == run->gate)
+		links_resume(run->self, run->gate, head, model);
+	else
+		unweave_task_resume(head->task);
+}
+
 static struct unweave_priv_dispatch *first_dispatch(const struct unweave_priv_nest *nest)
 {
 	return (struct unweave_priv_dispatch *)(uintptr_t)__atomic_load_n(&nest->dispatch,

@@ -74,12 +74,18 @@ static inline void links_show(struct links_run *run, struct unweave_priv_view vi
 	__atomic_store_n(&run->dispatch.shown, next, __ATOMIC_RELEASE);
 }
 
-/* What the first function of a run goes on with is the RESUME, if that is recorded. */
-static inline void links_frame_resume(struct links_run *run, bool first)
+static inline void links_frame_resume(struct links_run *run)
 {
-	if (first && run->wants & UNWEAVE_KEYWORD_RESUME)
-		return;
 	if (links_want(run, UNWEAVE_KEYWORD_FRAME_RESUME))
+		unweave_frame_resume(run->dispatch.task);
+}
+
+/* What the first function of a run goes on with is the RESUME, if that is recorded. */
+static inline void links_first_resume(const struct links_run *run)
+{
+	const uint32_t both = UNWEAVE_KEYWORD_RESUME | UNWEAVE_KEYWORD_FRAME_RESUME;
+
+	if (emit_unlikely((run->wants & both) == UNWEAVE_KEYWORD_FRAME_RESUME))
 		unweave_frame_resume(run->dispatch.task);
 }
 
@@ -93,6 +99,12 @@ static inline void links_frame_complete(struct links_run *run)
 static inline int links_go(const struct links_run *run, struct unweave_link *link, void *context)
 {
 	return emit_anchors[run->place % UNWEAVE_ANCHORS](link, context, NULL, link->go);
+}
+
+/* The same for the first one of a run. */
+static inline int links_go_first(struct unweave_link *link, void *context)
+{
+	return emit_first_anchor(link, context, NULL, link->go);
 }
 
 /* So many functions of this run are over; tells each time that the anchors restart. */
@@ -157,6 +169,10 @@ static inline void links_take_in(struct unweave_priv_dispatch *outer,
 	__atomic_store_n(&nest->dispatch, (uintptr_t)outer, __ATOMIC_RELEASE);
 }
 
+/* links_begin(), from where it turns out that the thread is not up to date. */
+void links_begin_otherwise(struct links_run *run, struct unweave_head *head,
+			   enum unweave_model model);
+
 /*
  * Begins a run of `head`'s task, at its innermost link: shows it, and emits the
  * RESUME. `link_stays`: the link can be relied on while its function runs.
@@ -165,20 +181,19 @@ static inline void links_begin(struct links_run *run, struct unweave_head *head,
 			       enum unweave_model model, bool link_stays)
 {
 	struct emit_thread *self = emit_self();
+	uint64_t gate = unweave_priv_gate();
 
 	links_prepare(run, head, model, link_stays);
 	run->place = 0;
 	run->self = self;
-	run->gate = unweave_priv_gate();
+	run->gate = gate;
 	run->wants = (uint32_t)(self->keywords >> links_shift(model));
-	if (emit_unlikely(self->hot.gate != run->gate))
-		links_look_again(run);
-	if (emit_likely(run->self->hot.nest != NULL))
-		links_hang_out(run, run->self->hot.nest);
-	if (emit_likely(run->self->hot.gate == run->gate))
-		links_resume(run->self, run->gate, head, model);
-	else
-		unweave_task_resume(head->task);
+	if (emit_unlikely(self->hot.gate != gate || !self->hot.nest)) {
+		links_begin_otherwise(run, head, model);
+		return;
+	}
+	links_hang_out(run, self->hot.nest);
+	links_resume(self, gate, head, model);
 }
 
 /* Ends a run whose task was suspended or completed. */

@@ -328,8 +328,8 @@ LINKS_DISPATCH void unweave_box_run(struct unweave_box *box, unsigned flags)
 	run.completed = NULL;
 	run.flags = flags;
 	links_begin(&run.run, &box->head, UNWEAVE_MODEL_MACHINE, true);
-	links_frame_resume(&run.run, true);
-	links_go(&run.run, &box->link, NULL);
+	links_first_resume(&run.run);
+	links_go_first(&box->link, NULL);
 	finish_run(&run);
 }
 
@@ -342,7 +342,7 @@ static LINKS_DISPATCH void continue_in(struct box_run *run, struct unweave_box *
 	if (under_of(box) != run->run.dispatch.task)
 		set_all_under(&box->link, run->run.dispatch.task);
 	links_show(&run->run, links_view(&box->link, run->run.place, true));
-	links_frame_resume(&run->run, false);
+	links_frame_resume(&run->run);
 	links_go(&run->run, &box->link, NULL);
 }
 

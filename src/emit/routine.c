@@ -216,7 +216,7 @@ static void go_on_in(struct routine_run *run, struct unweave_routine *routine)
 	/* First: the line is in the chain of what was shown before. */
 	show(run, routine);
 	leave_line(routine);
-	links_frame_resume(&run->run, false);
+	links_frame_resume(&run->run);
 }
 
 /* Begins a run of a task in a place where none runs. */
@@ -320,8 +320,8 @@ static LINKS_DISPATCH __attribute__((noinline)) int run_seen(struct unweave_rout
 	links_begin(&run.run, &root->head, LINKS_ROUTINE, true);
 	run.run.dispatch.views[run.run.dispatch.shown].state = UNWEAVE_STATE_LINE;
 	leave_line(routine);
-	links_frame_resume(&run.run, true);
-	result = links_go(&run.run, &routine->link, context);
+	links_first_resume(&run.run);
+	result = links_go_first(&routine->link, context);
 	if (run.run.dispatch.task)
 		end_quietly(&run);
 	links_end(&run.run);
