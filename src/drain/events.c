@@ -26,6 +26,23 @@ uint64_t events_count(const uint64_t *words, uint32_t count)
 	return records;
 }
 
+static uint64_t records_of(const struct unweave_event *event)
+{
+	return event->kind == UNWEAVE_EVENT_LOST ? event->value : 1;
+}
+
+/* As if they had never been taken: the next chunk's number, or the stream's end, tells the loss. */
+static void take_back(struct stream *stream, struct stream_shop *shop, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct unweave_event *event = &shop->outbox[i];
+
+		stream->number -= records_of(event);
+		if (event->kind == UNWEAVE_EVENT_LOST)
+			shop->lost -= event->value;
+	}
+}
+
 /* Hands the sink the events that wait for it. */
 static int deliver(struct stream *stream, struct stream_shop *shop)
 {
@@ -36,7 +53,12 @@ static int deliver(struct stream *stream, struct stream_shop *shop)
 		return 0;
 	shop->waiting = 0;
 	r = shop->sink(shop->sink_data, stream, shop->outbox, count);
-	stream->sent += count;
+	if (r < 0) {
+		take_back(stream, shop, count);
+		return r;
+	}
+	/* A loss is the last one of its delivery. */
+	stream->sent += count - 1 + records_of(&shop->outbox[count - 1]);
 	return r;
 }
 
@@ -172,7 +194,6 @@ int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t record
 		enum unweave_loss cause)
 {
 	struct unweave_event *event;
-	int r;
 
 	flush_leave(stream, shop, UNWEAVE_EVENT_TIME_UNKNOWN);
 	stream->number += records;
@@ -184,9 +205,7 @@ int events_lost(struct stream *stream, struct stream_shop *shop, uint64_t record
 	event = add_event(stream, shop, UNWEAVE_EVENT_LOST, 0, NULL);
 	event->value = records;
 	event->other = cause;
-	r = deliver(stream, shop);
-	stream->sent += records - 1;
-	return r;
+	return deliver(stream, shop);
 }
 
 int events_end(struct stream *stream, struct stream_shop *shop)
@@ -529,9 +548,9 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 {
 	struct stream_words *words = stream->words;
 
-	for (; words->decoded < words->parsed; words->decoded++) {
+	while (words->decoded < words->parsed) {
 		struct record *record = &words->batch[words->decoded];
-		int r;
+		int r = 0;
 
 		if (due(stream, record->kind, record->ticks) > limit)
 			break;
@@ -540,7 +559,12 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 			stream->holds++;
 			break;
 		}
+		if (shop->waiting > STREAM_EVENTS - RECORD_EVENTS)
+			r = deliver(stream, shop);
+		if (r < 0)
+			return r;
 		stream->holds = 0;
+		words->decoded++;
 		stream->number++;
 		if (__builtin_expect(stream->gated, 0)) {
 			stream->gated = !opens(shop, record);
@@ -550,9 +574,7 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 			}
 		}
 		shop->records++;
-		r = shop->waiting > STREAM_EVENTS - RECORD_EVENTS ? deliver(stream, shop) : 0;
-		if (r >= 0)
-			r = decode(stream, shop, record);
+		r = decode(stream, shop, record);
 		if (r < 0)
 			return r;
 	}

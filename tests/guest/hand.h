@@ -6,6 +6,8 @@
 #ifndef TESTS_HAND_H
 #define TESTS_HAND_H
 
+#include <errno.h>
+
 #include "check.h"
 #include "drain/drain.h"
 #include "emit/emit.h"
@@ -19,6 +21,8 @@ struct hand {
 	uint64_t resets;
 	uint64_t lost;              /* of streams */
 	uint64_t threads;           /* that ended */
+	uint32_t refuse;            /* deliveries to come, with -ENOMEM */
+	uint64_t refused;           /* events in those */
 	struct drain_totals totals; /* at the end */
 };
 
@@ -40,9 +44,16 @@ static inline void hand_event(struct hand *hand, const struct unweave_event *eve
 static inline int hand_events(void *data, struct stream *stream, const struct unweave_event *events,
 			      uint32_t count)
 {
+	struct hand *hand = data;
+
 	(void)stream;
+	if (hand->refuse) {
+		hand->refuse--;
+		hand->refused += count;
+		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < count; i++)
-		hand_event(data, &events[i]);
+		hand_event(hand, &events[i]);
 	return 0;
 }
 

@@ -289,6 +289,34 @@ static void the_first_hooks_of_many_threads_make_one_arena(void)
 	CHECK_EQ(atomic_load(&emit_process.control->orphans), 0);
 }
 
+/* Out of memory, say: the drain goes on with the next pass. */
+static void what_the_sink_refuses_is_lost_and_counted(void)
+{
+	enum { PAIRS = 5000 };
+	uint64_t task;
+	int failed = 0;
+
+	hand_begin(&hand, UNWEAVE_POLICY_DROP, 0);
+	task = unweave_task_new(NULL, CHAIN, 0, NULL);
+	CHECK(drain_pass(hand.drain) >= 0);
+	for (int i = 0; i < PAIRS; i++) {
+		unweave_task_resume(task);
+		unweave_task_suspend(task);
+		if (i % 100 == 0)
+			unweave_task_name(task, "refused");
+	}
+	hand.refuse = 7;
+	for (int i = 0; i < 20; i++)
+		failed += drain_pass(hand.drain) == -ENOMEM;
+	CHECK_EQ(failed, 7);
+	unweave_task_complete(task, UNWEAVE_OK);
+	hand_end(&hand);
+	CHECK(hand.refused > 0);
+	CHECK_EQ(hand.lost, hand.refused);
+	CHECK_EQ(hand.totals.lost, hand.refused);
+	CHECK_EQ(hand_accounted(&hand), 1 + 2 * PAIRS + PAIRS / 100 + 1);
+}
+
 int main(void)
 {
 	RUN(the_first_hooks_of_many_threads_make_one_arena);
@@ -301,6 +329,7 @@ int main(void)
 		RUN(a_thread_may_be_cancelled_in_the_middle_of_a_hook);
 		RUN(a_waiting_hook_is_no_cancellation_point);
 	}
+	RUN(what_the_sink_refuses_is_lost_and_counted);
 	RUN(many_threads_live_at_once);
 	return check_done();
 }
