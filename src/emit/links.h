@@ -193,7 +193,11 @@ static inline void links_begin(struct links_run *run, struct unweave_head *head,
 		return;
 	}
 	links_hang_out(run, self->hot.nest);
-	links_resume(self, gate, head, model);
+	/* A signal handler may have brought it up to another date. */
+	if (emit_likely(self->hot.gate == gate))
+		links_resume(self, gate, head, model);
+	else
+		unweave_task_resume(head->task);
 }
 
 /* Ends a run whose task was suspended or completed. */
