@@ -164,16 +164,18 @@ static __attribute__((noinline)) void suspend_otherwise(struct unweave_box *box)
 
 void unweave_box_suspend(struct unweave_box *box)
 {
-	struct box_run *run = innermost_run();
-	struct emit_thread *self;
+	uint64_t gate = unweave_priv_gate();
+	struct emit_thread *self = emit_self();
+	struct box_run *run;
 
-	/* Mostly it is the task that runs here, and nothing has changed since it began to. */
-	if (emit_unlikely(!run || run->box != box || run->run.gate != unweave_priv_gate() ||
-			  run->run.self->hot.gate != run->run.gate))
+	/* Mostly the thread is up to date, and it is the task that runs here. */
+	if (emit_unlikely(unweave_priv_off(gate) || self->hot.gate != gate))
 		return suspend_otherwise(box);
-	self = run->run.self;
+	run = innermost_run();
+	if (emit_unlikely(!run || run->box != box))
+		return suspend_otherwise(box);
 	head_end_turn(&box->head);
-	links_suspend_now(self, run->run.gate, &box->head, UNWEAVE_MODEL_MACHINE,
+	links_suspend_now(self, gate, &box->head, UNWEAVE_MODEL_MACHINE,
 			  run->flags & UNWEAVE_RUN_LEAVE);
 	end_early(run);
 }
