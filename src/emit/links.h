@@ -193,7 +193,7 @@ static inline void links_begin(struct links_run *run, struct unweave_head *head,
 		return;
 	}
 	links_hang_out(run, self->hot.nest);
-	/* A signal handler may have brought it up to another date. */
+	/* A signal handler may have brought the thread into another session meanwhile. */
 	if (emit_likely(self->hot.gate == gate))
 		links_resume(self, gate, head, model);
 	else
