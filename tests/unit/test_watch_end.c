@@ -12,6 +12,20 @@ static bool becomes_over(void)
 	return watch_totals(watch)->over;
 }
 
+static void kill_child(void)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* It has ended, and so has the watch. */
+static void forget_child(void)
+{
+	end_watch();
+	unlink(arena_path);
+	munmap(common, sizeof(*common));
+}
+
 static void become_another(void)
 {
 	execlp("sleep", "sleep", "1000", (char *)NULL);
@@ -28,8 +42,7 @@ static void a_program_that_ends_is_over(void)
 	step(true);
 	begin_watch(WATCH_ALL_EVENTS);
 	step(true);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	kill_child();
 	CHECK(becomes_over());
 	CHECK_STR_EQ(watch_note(watch), "the program has ended");
 	/* What it had said is still there to be looked at. */
@@ -39,9 +52,7 @@ static void a_program_that_ends_is_over(void)
 	CHECK_EQ(watch_choose(watch, common->tasks[1]), 0);
 	CHECK_STR_EQ(watch_detail(watch)->no_frames, "the program has ended");
 	CHECK_EQ(watch_pass(watch), 0);
-	end_watch();
-	unlink(arena_path);
-	munmap(common, sizeof(*common));
+	forget_child();
 }
 
 static void what_ran_when_the_program_ended_is_still_shown(void)
@@ -58,8 +69,7 @@ static void what_ran_when_the_program_ended_is_still_shown(void)
 	step(true);
 	watch_for(50 * MS);
 	shown = watch_totals(watch)->now;
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	kill_child();
 	CHECK(becomes_over());
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(watch_totals(watch)->now, shown);
@@ -73,9 +83,7 @@ static void what_ran_when_the_program_ended_is_still_shown(void)
 		CHECK(thread->busy > 0 && thread->busy != WATCH_UNKNOWN);
 		refresh();
 	}
-	end_watch();
-	unlink(arena_path);
-	munmap(common, sizeof(*common));
+	forget_child();
 }
 
 /* Nothing was ever recorded of it: the table has its tasks and threads, and no times. */
@@ -87,8 +95,7 @@ static void of_a_program_that_has_ended_before_there_is_the_table(void)
 	step(true);
 	step(true);
 	find_child();
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	kill_child();
 	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
 	refresh();
 	refresh();
@@ -100,9 +107,7 @@ static void of_a_program_that_has_ended_before_there_is_the_table(void)
 	CHECK_EQ(task(1).created, WATCH_UNKNOWN);
 	CHECK_EQ(task(1).since, WATCH_UNKNOWN);
 	CHECK_EQ(task(1).busy, WATCH_UNKNOWN);
-	end_watch();
-	unlink(arena_path);
-	munmap(common, sizeof(*common));
+	forget_child();
 }
 
 /* The program and who watched it were killed at once: what lasted did so until then. */
@@ -115,8 +120,7 @@ static void times_of_a_program_that_has_ended_end_with_it(void)
 	fflush(stdout);
 	watch_and_die();
 	find_child();
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	kill_child();
 	poll(NULL, 0, 100);
 	CHECK_EQ(watch_new(&watch, &attachment, WATCH_FEW_EVENTS, &diag), 0);
 	refresh();
@@ -124,9 +128,7 @@ static void times_of_a_program_that_has_ended_end_with_it(void)
 	CHECK_EQ(task(1).runs, 1);
 	CHECK(is_between(task(1).busy, common->inner, common->outer));
 	CHECK(watch_totals(watch)->now - task(1).since < 50 * MS);
-	end_watch();
-	unlink(arena_path);
-	munmap(common, sizeof(*common));
+	forget_child();
 }
 
 static void a_program_that_becomes_another_is_over(void)
