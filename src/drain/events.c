@@ -137,10 +137,20 @@ static inline bool is_told(const struct stream *stream, uint64_t task, unsigned 
 }
 
 /*
- * A run of the task begins; returns its chain. What is remembered of that counts only if the
- * session asks for stacks there: else it may have changed, and nobody said so. Where the run's
- * end is not told with what waits then, nobody asks whether it runs.
+ * A run of the task, whose slot this is, begins with this chain; returns what to say of it. What is
+ * remembered of a chain counts only if the session asks for stacks there: else it may have changed,
+ * and nobody said so. Where the run's end is not told with what waits then, nobody asks whether it
+ * runs.
  */
+static inline const struct unweave_frame *start_run(const struct stream *stream,
+						    struct chain_slot *slot, uint64_t task,
+						    const struct unweave_frame *chain)
+{
+	if (slot->task && is_told(stream, task, RECORD_RESET_SUSPEND_STACKS))
+		slot->chain |= CHAIN_RUNS;
+	return is_told(stream, task, RECORD_RESET_RESUME_STACKS) ? chain : NULL;
+}
+
 static inline const struct unweave_frame *begin_run(struct stream *stream, struct stream_shop *shop,
 						    uint64_t task, const struct record *record)
 {
@@ -149,9 +159,7 @@ static inline const struct unweave_frame *begin_run(struct stream *stream, struc
 
 	if (record->stack)
 		slot = chains_again(&shop->chains, task);
-	if (slot->task && is_told(stream, task, RECORD_RESET_SUSPEND_STACKS))
-		slot->chain |= CHAIN_RUNS;
-	return is_told(stream, task, RECORD_RESET_RESUME_STACKS) ? chain : NULL;
+	return start_run(stream, slot, task, chain);
 }
 
 /* A run of the task ends, and it waits; returns its chain as above. */
@@ -439,6 +447,21 @@ static bool opens(const struct stream_shop *shop, const struct record *record)
 	return record->kind == RECORD_RESET && record->fields[0] >> 8 >= shop->session;
 }
 
+/* Decodes a record that it is the turn of; drops it if it is of an earlier session. */
+static int take(struct stream *stream, struct stream_shop *shop, const struct record *record)
+{
+	stream->number++;
+	if (__builtin_expect(stream->gated, 0)) {
+		stream->gated = !opens(shop, record);
+		if (stream->gated) {
+			stream->sent = stream->number;
+			return 0;
+		}
+	}
+	shop->records++;
+	return decode(stream, shop, record);
+}
+
 /* Takes the next few records apart, and has what they will need fetched: by the last of them,
  * memory has answered. False if there is none: the words make no sense. */
 static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
@@ -446,13 +469,16 @@ static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
 	struct stream_words *words = stream->words;
 	uint32_t at = words->at, count = 0;
 
-	while (at < words->count && count < STREAM_BATCH &&
-	       parse_record(&words->batch[count], words->words + at, words->count - at)) {
-		const struct record *record = &words->batch[count++];
+	while (at < words->count && count < STREAM_BATCH) {
+		struct record *record = &words->batch[count];
 
-		at += record->words;
-		if (record->kind == RECORD_RESUME)
+		if (!parse_switch(record, words->words + at, words->count - at) &&
+		    !parse_record(record, words->words + at, words->count - at))
+			break;
+		if (record->kind == PARSE_SWITCH || record->kind == RECORD_RESUME)
 			chains_prefetch(&shop->chains, record->fields[0]);
+		at += record->words;
+		count++;
 	}
 	words->at = at;
 	words->parsed = count;
@@ -466,7 +492,7 @@ static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
  */
 static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
 {
-	if (is_untimed(kind))
+	if (is_untimed(kind) || kind == PARSE_SWITCH)
 		return 0;
 	if (ticks > stream->words->copied)
 		ticks = stream->words->copied;
@@ -543,6 +569,61 @@ static inline bool comes_early(struct stream *stream, struct stream_shop *shop,
 	       limit <= latest_begin(stream, slot, record);
 }
 
+/*
+ * Both halves of a switch at once, if nothing about them is unusual: as decode_leave() and
+ * decode() would do, one after the other. Returns false, and has done nothing, if something is.
+ */
+static inline bool decode_switch(struct stream *stream, struct stream_shop *shop,
+				 const struct record *record, uint64_t limit)
+{
+	uint64_t left = innermost(stream), task = record->fields[0];
+	struct chain_slot *from = chains_again(&shop->chains, left);
+	struct chain_slot *to = chains_find(&shop->chains, task);
+	const struct unweave_frame *chain = chain_stack(from);
+
+	if (due(stream, RECORD_RESUME, record->ticks) > limit || stream->gated || stream->leaving ||
+	    !stream->nest_known || !stream->depth || is_too_early(stream, to, task) ||
+	    (record->stack && !follow_is_usual(shop, chain, record)))
+		return false;
+	if (record->stack)
+		chain = follow_push(shop, chain, record->stack);
+	from->chain = (uintptr_t)chain;
+	advance(stream, record->ticks);
+	add_event(stream, shop, UNWEAVE_EVENT_SUSPEND, left,
+		  is_told(stream, left, RECORD_RESET_SUSPEND_STACKS) ? chain : NULL);
+	add_event(stream, shop, UNWEAVE_EVENT_RESUME, task,
+		  start_run(stream, to, task, chain_stack(to)));
+	shop->chains.last = to;
+	stream->nest[stream->depth - 1] = task;
+	stream->number += 2;
+	shop->records += 2;
+	return true;
+}
+
+/* Leaves the RESUME of a switch; returns the LEAVE. */
+static struct record split_switch(struct record *record)
+{
+	struct record leave = {.kind = RECORD_LEAVE, .stack = record->stack};
+
+	record->kind = RECORD_RESUME;
+	record->stack = NULL;
+	return leave;
+}
+
+/* Whether it is the record's turn. One that comes too early is held back. */
+static inline bool is_turn(struct stream *stream, struct stream_shop *shop, struct record *record,
+			   uint64_t limit)
+{
+	if (due(stream, record->kind, record->ticks) > limit)
+		return false;
+	if (record->kind == RECORD_RESUME && comes_early(stream, shop, record, limit)) {
+		stream->held = limit + 1;
+		stream->holds++;
+		return false;
+	}
+	return true;
+}
+
 /* Decodes those that are due at `limit`, and moves on past them. */
 static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_t limit)
 {
@@ -550,31 +631,27 @@ static int decode_batch(struct stream *stream, struct stream_shop *shop, uint64_
 
 	while (words->decoded < words->parsed) {
 		struct record *record = &words->batch[words->decoded];
+		struct record leave;
 		int r = 0;
 
-		if (due(stream, record->kind, record->ticks) > limit)
-			break;
-		if (record->kind == RECORD_RESUME && comes_early(stream, shop, record, limit)) {
-			stream->held = limit + 1;
-			stream->holds++;
-			break;
-		}
 		if (shop->waiting > STREAM_EVENTS - RECORD_EVENTS)
 			r = deliver(stream, shop);
 		if (r < 0)
 			return r;
-		stream->holds = 0;
-		words->decoded++;
-		stream->number++;
-		if (__builtin_expect(stream->gated, 0)) {
-			stream->gated = !opens(shop, record);
-			if (stream->gated) {
-				stream->sent = stream->number;
+		if (record->kind == PARSE_SWITCH) {
+			if (decode_switch(stream, shop, record, limit)) {
+				words->decoded++;
 				continue;
 			}
+			leave = split_switch(record);
+			record = &leave;
+		} else {
+			if (!is_turn(stream, shop, record, limit))
+				break;
+			words->decoded++;
 		}
-		shop->records++;
-		r = decode(stream, shop, record);
+		stream->holds = 0;
+		r = take(stream, shop, record);
 		if (r < 0)
 			return r;
 	}

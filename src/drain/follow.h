@@ -18,6 +18,15 @@ static inline bool follow_is_usual(const struct stream_shop *shop, const struct 
 	       record->kind != RECORD_APPEND;
 }
 
+/* The chain after a usual change. NULL if there is no room for it: then it is not known. */
+static inline const struct unweave_frame *
+follow_push(struct stream_shop *shop, const struct unweave_frame *old, const uint64_t *stack)
+{
+	int32_t state = *stack >> 63 ? *(const int32_t *)(stack + 2) : 0;
+
+	return stacks_push(shop->stacks, old->awaiter, stack[1], state, UNWEAVE_FRAME_CODE);
+}
+
 /* Any other one. */
 const struct unweave_frame *follow_unusual(struct stream_shop *shop, struct chain_slot *slot,
 					   uint64_t task, const struct record *record);
@@ -31,12 +40,10 @@ static inline const struct unweave_frame *follow_change(struct stream_shop *shop
 							const struct record *record)
 {
 	const struct unweave_frame *old = chain_stack(slot), *chain;
-	const uint64_t *stack = record->stack;
 
 	if (!follow_is_usual(shop, old, record))
 		return follow_unusual(shop, slot, task, record);
-	chain = stacks_push(shop->stacks, old->awaiter, stack[1],
-			    *stack >> 63 ? *(const int32_t *)(stack + 2) : 0, UNWEAVE_FRAME_CODE);
+	chain = follow_push(shop, old, record->stack);
 	chain_change(slot, chain);
 	return chain;
 }

@@ -9,13 +9,19 @@
 
 #include "arena/record.h"
 
+/*
+ * Two records in one: a LEAVE and the RESUME after it, which has no stack. By far the most of a
+ * busy program are these. The stack is of the LEAVE, the rest of the RESUME.
+ */
+#define PARSE_SWITCH RECORD_KINDS
+
 /* A record, taken apart. Its words are a private copy, but what they say is not checked yet. */
 struct record {
 	uint64_t ticks;
 	const uint64_t *fields; /* after the first word */
 	const uint64_t *stack;  /* its first word; or NULL */
-	uint32_t kind;
-	uint32_t words; /* all of it */
+	uint32_t kind;          /* or PARSE_SWITCH */
+	uint32_t words;         /* all of it */
 };
 
 /* The words that a stack takes; more than `most` if they do not make sense. */
@@ -57,6 +63,29 @@ static inline bool parse_record(struct record *record, const uint64_t *words, ui
 	}
 	record->words = length;
 	return length <= count;
+}
+
+/* False if the words do not begin with a whole switch, with one new frame at the most. */
+static inline bool parse_switch(struct record *record, const uint64_t *words, uint32_t count)
+{
+	bool with_stack = words[0] & RECORD_WITH_STACK;
+	uint32_t leave = 1;
+
+	if ((words[0] & 0x7f) != RECORD_LEAVE || count < 6)
+		return false;
+	if (with_stack) {
+		if ((words[1] & 0xffffffff) != 1)
+			return false;
+		leave += 2 + (words[1] >> 63);
+	}
+	if ((words[leave] & 0xff) != RECORD_RESUME)
+		return false;
+	*record = (struct record){.ticks = words[leave] >> 8,
+				  .fields = words + leave + 1,
+				  .stack = with_stack ? words + 1 : NULL,
+				  .kind = PARSE_SWITCH,
+				  .words = leave + 2};
+	return true;
 }
 
 #endif /* DRAIN_PARSE_H */

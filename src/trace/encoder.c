@@ -11,6 +11,9 @@
 #define TEXT_MOST 4096u
 #define LOSS_CAUSES (UNWEAVE_LOSS_DAMAGE + 1)
 #define DELTA_BITS 60u /* of time, in the head of an event */
+/* Events between the look at a task and its turn: memory has answered by then, and a processor
+ * does not wait for more lines at once. */
+#define AHEAD 32u
 /* The reader adds this flag to all of an aside stream; it is not stored. */
 #define FLAGS_STORED (0xffffu & ~UNWEAVE_EVENT_ASIDE)
 
@@ -537,34 +540,57 @@ static inline bool is_switch(const struct encoder *encoder, const struct unweave
 	       is_plain(suspend) && is_plain(resume) && is_innermost(encoder, suspend->task);
 }
 
+/* The longest SWITCH that add_quick_switch() writes: head, chain left, new task, its chain. */
+#define SWITCH_MOST (5 * VARINT_MOST)
+
 /*
  * A SWITCH between tasks whose chains the reader knows, as most are: what add() would write.
  * Returns false, and has written nothing, if it is another one.
  */
-static inline bool add_known_switch(struct encoder *encoder, const struct unweave_event *suspend,
+static inline bool add_quick_switch(struct encoder *encoder, const struct unweave_event *suspend,
 				    const struct unweave_event *resume)
 {
-	uint64_t delta = suspend->time - encoder->block.last, stackref;
+	uint64_t delta = suspend->time - encoder->block.last, left_ref = 0, next_ref = 0;
+	struct told *told = &encoder->told;
 	struct mention *left, *next;
 	uint8_t *at = encoder->room.at;
+	bool moved, known;
+	unsigned code;
 
-	if (!encoder->open || delta >> DELTA_BITS || encoder->room.end - at < 3 * VARINT_MOST)
+	if (!encoder->open || delta >> DELTA_BITS || encoder->room.end - at < SWITCH_MOST)
 		return false;
-	left = mentions_again(&encoder->told.tasks, suspend->task);
-	next = mentions_find(&encoder->told.tasks, resume->task);
-	if (!next || next == left || next->chain != resume->stack)
+	left = mentions_again(&told->tasks, suspend->task);
+	next = mentions_find(&told->tasks, resume->task);
+	moved = left->chain != suspend->stack;
+	known = next;
+	if (moved && !told_stackref(told, left->chain, suspend->stack, &left_ref))
 		return false;
-	if (left->chain == suspend->stack) {
-		at = varint_put(at, delta << 4 | CODE_SWITCH);
-	} else {
-		if (!told_stackref(&encoder->told, left->chain, suspend->stack, &stackref))
+	if (!known) {
+		if (!told_stackref(told, NULL, resume->stack, &next_ref))
 			return false;
-		at = varint_put(at, delta << 4 | CODE_SWITCH_STACK);
-		at = varint_put(at, stackref);
-		left->chain = suspend->stack;
+		next = mentions_add(&told->tasks, resume->task);
+		if (!next)
+			return false;
+		left = mentions_find(&told->tasks, suspend->task);
+	} else if (next == left || next->chain != resume->stack) {
+		return false;
 	}
-	encoder->room.at = varint_put(at, next->index);
-	encoder->told.tasks.last = next;
+
+	code = moved ? CODE_SWITCH_STACK : CODE_SWITCH;
+	code += known ? 0 : CODE_SWITCH_TO - CODE_SWITCH;
+	at = varint_put(at, delta << 4 | code);
+	if (moved)
+		at = varint_put(at, left_ref);
+	left->chain = suspend->stack;
+	if (known) {
+		at = varint_put(at, next->index);
+	} else {
+		at = told_put_new(told, at, next);
+		at = varint_put(at, next_ref);
+		next->chain = resume->stack;
+	}
+	encoder->room.at = at;
+	told->tasks.last = next;
 	encoder->nest[encoder->depth - 1] = resume->task;
 	encoder->block.last = suspend->time;
 	encoder->block.events += 2;
@@ -578,19 +604,27 @@ static inline void put_switch(struct encoder *encoder, const struct unweave_even
 	struct item item = {.suspend = true, .event = resume, .time = resume->time};
 
 	encoder->time = resume->time;
-	if (add_known_switch(encoder, suspend, resume))
+	if (add_quick_switch(encoder, suspend, resume))
 		return;
 	encoder->left = suspend->stack;
 	add(encoder, &item);
 }
 
+/* For a task that will be looked for soon. */
+static inline void expect(const struct encoder *encoder, const struct unweave_event *event)
+{
+	if (event->kind == UNWEAVE_EVENT_RESUME)
+		mentions_prefetch(&encoder->told.tasks, event->task);
+}
+
 int encoder_put(struct encoder *encoder, const struct unweave_event *events, uint32_t count)
 {
+	uint32_t expected = 0;
+
 	encoder->error = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (events[i].kind == UNWEAVE_EVENT_RESUME)
-			mentions_prefetch(&encoder->told.tasks, events[i].task);
 	for (uint32_t i = 0; i < count; i++) {
+		while (expected < count && expected <= i + AHEAD)
+			expect(encoder, &events[expected++]);
 		if (i + 1 < count && is_switch(encoder, &events[i], &events[i + 1])) {
 			put_switch(encoder, &events[i], &events[i + 1]);
 			i++;

@@ -9,16 +9,11 @@
 #define SLAB_NODES 512u /* 16 KiB; nodes never move, since chains point at them */
 #define FIRST_BITS 9u
 
-/* Of the hash table; `id` 0 is an empty one. */
-struct slot {
-	uint32_t tag; /* low half of the node's hash: spares a look at most other nodes */
-	uint32_t id;
-};
-
 struct stacks {
 	struct unweave_frame **slabs;
-	struct slot *slots; /* a power of two of them; at most a quarter is in use */
-	unsigned shift;     /* 64 - log2 of their number */
+	struct unweave_frame **slots; /* a hash table, a power of two of them: at most a quarter is
+					 in use, so that few others are looked at */
+	unsigned shift;               /* 64 - log2 of their number */
 	uint32_t slab_count;
 	uint32_t count;
 	uint32_t limit;
@@ -79,25 +74,25 @@ static uint64_t hash_node(const struct unweave_frame *node)
 	return hash_frame(node->awaiter, node->address, node->state, node->kind);
 }
 
-static void insert(struct slot *slots, unsigned shift, uint64_t hash, uint32_t id)
+static void insert(struct unweave_frame **slots, unsigned shift, struct unweave_frame *node)
 {
 	uint64_t mask = UINT64_MAX >> shift;
-	uint64_t at = hash >> shift;
+	uint64_t at = hash_node(node) >> shift;
 
-	while (slots[at].id)
+	while (slots[at])
 		at = (at + 1) & mask;
-	slots[at] = (struct slot){.tag = (uint32_t)hash, .id = id};
+	slots[at] = node;
 }
 
 static int grow_slots(struct stacks *stacks)
 {
 	unsigned shift = stacks->shift - 1;
-	struct slot *slots = calloc(slot_count(shift), sizeof(*slots));
+	struct unweave_frame **slots = calloc(slot_count(shift), sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= stacks->count; id++)
-		insert(slots, shift, hash_node(node_of(stacks, id)), id);
+		insert(slots, shift, node_of(stacks, id));
 	free(stacks->slots);
 	stacks->slots = slots;
 	stacks->shift = shift;
@@ -140,26 +135,21 @@ add_node(struct stacks *stacks, const struct unweave_frame *awaiter, uint64_t ad
 		.kind = kind,
 		.id = stacks->count,
 	};
-	insert(stacks->slots, stacks->shift, hash_node(node), node->id);
+	insert(stacks->slots, stacks->shift, node);
 	return node;
 }
 
 const struct unweave_frame *stacks_push(struct stacks *stacks, const struct unweave_frame *awaiter,
 					uint64_t address, int32_t state, uint32_t kind)
 {
-	uint64_t hash = hash_frame(awaiter, address, state, kind);
+	uint64_t at = hash_frame(awaiter, address, state, kind) >> stacks->shift;
 	uint64_t mask = UINT64_MAX >> stacks->shift;
+	const struct unweave_frame *node;
 
-	for (uint64_t at = hash >> stacks->shift; stacks->slots[at].id; at = (at + 1) & mask) {
-		const struct unweave_frame *node;
-
-		if (stacks->slots[at].tag != (uint32_t)hash)
-			continue;
-		node = node_of(stacks, stacks->slots[at].id);
+	for (; (node = stacks->slots[at]) != NULL; at = (at + 1) & mask)
 		if (node->awaiter == awaiter && node->address == address && node->state == state &&
 		    node->kind == kind)
 			return node;
-	}
 	return add_node(stacks, awaiter, address, state, kind);
 }
 

@@ -180,22 +180,19 @@ void told_put_stack(struct told *told, struct room *room, const struct unweave_f
 void told_put_task(struct told *told, struct room *room, uint64_t task,
 		   const struct unweave_frame *chain)
 {
-	uint64_t delta = varint_zigzag((int64_t)(task - told->last_task));
 	struct mention *known = mentions_find(&told->tasks, task);
 	struct mention *mention = known ? known : mentions_add(&told->tasks, task);
 
-	if (!mention) {
+	if (!mention || room->end - room->at < 2 * VARINT_MOST) {
 		room->full = true;
 		return;
 	}
-	if (known || delta == 0) {
+	if (known) {
 		room_put(room, 0);
 		room_put(room, mention->index);
 	} else {
-		room_put(room, delta);
+		room->at = told_put_new(told, room->at, mention);
 	}
-	if (!known)
-		told->last_task = task;
 	told_put_stack(told, room, mention->chain, chain);
 	mention->chain = chain;
 }

@@ -91,6 +91,16 @@ static inline bool told_stackref(const struct told *told, const struct unweave_f
 void told_put_stack(struct told *told, struct room *room, const struct unweave_frame *was,
 		    const struct unweave_frame *chain);
 
+/* Writes the task of a mention that was just added; its chain, as a stackref, is to follow. */
+static inline uint8_t *told_put_new(struct told *told, uint8_t *at, const struct mention *mention)
+{
+	uint64_t delta = varint_zigzag((int64_t)(mention->task - told->last_task));
+
+	told->last_task = mention->task;
+	at = varint_put(at, delta);
+	return delta ? at : varint_put(at, mention->index);
+}
+
 /* Writes a mention, which tells that the task has this chain. */
 void told_put_task(struct told *told, struct room *room, uint64_t task,
 		   const struct unweave_frame *chain);
