@@ -256,17 +256,13 @@ static inline void floor_leave(struct unweave_head *head, const struct unweave_l
 
 	if (!floor_begin())
 		return;
-	least.words[at] = 1;
-	if (frame) {
-		least.words[at + 1] = 7;
-		least.words[at + 2] = (uintptr_t)frame->code;
-	}
+	least.words[at] = frame ? (uintptr_t)frame->code << 16 | 1 : 1;
 	slot[0]++;
 	slot[1] += least.since;
 	slot[2] = least.since;
 	slot[3] = 2;
 	__atomic_store_n(&least.task, 0, __ATOMIC_RELEASE);
-	floor_end(at + (frame ? 3 : 1));
+	floor_end(at + 1);
 	head_end_turn(head);
 }
 

@@ -70,7 +70,7 @@
 #include "unweave.h"
 
 #define ARENA_MAGIC UINT64_C(0x616e657261767775) /* "uwvarena" */
-#define ARENA_LAYOUT 5u
+#define ARENA_LAYOUT 6u
 
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_CHUNK_WORDS 2040u /* after the header of eight words */

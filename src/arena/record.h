@@ -16,6 +16,9 @@
  * but its innermost, which the frames replace. Where a stack was
  * too long for a record, the last `root` of the `count` frames are its root
  * side, and the frames left out stood before them.
+ *
+ * Mostly a run leaves one new frame behind, and its end needs no time: the frame
+ * is where the ticks would be, address << 16 | keep << 8 | kind.
  */
 #ifndef ARENA_RECORD_H
 #define ARENA_RECORD_H
@@ -52,6 +55,8 @@ enum record_kind {
 	RECORD_END = 26, /* as COMPLETE, and the two after it, when the next record says; 0 ticks */
 	RECORD_END_ERROR = 27,
 	RECORD_END_CANCELLED = 28,
+	RECORD_LEAVE_AT = 29, /* as LEAVE with one frame */
+	RECORD_LEAVE_IN = 30, /* as LEAVE with one frame; its state */
 	RECORD_KINDS
 };
 
@@ -62,6 +67,7 @@ enum record_kind {
 #define RECORD_RESET_RESUME_STACKS 0x08u
 #define RECORD_RESET_SUSPEND_STACKS 0x20u
 #define RECORD_KEEP_REST 0x7fffffffu
+#define RECORD_AT_KEEP_REST 0xffu /* the same in a LEAVE_AT or LEAVE_IN */
 #define RECORD_NAME_MAX 255u
 #define RECORD_WORDS_MAX 1900u /* of any record: with a reset before it, it fits a chunk */
 
@@ -97,6 +103,8 @@ static inline unsigned record_fixed_words(unsigned kind)
 		[RECORD_END] = 1,
 		[RECORD_END_ERROR] = 1,
 		[RECORD_END_CANCELLED] = 1,
+		[RECORD_LEAVE_AT] = 1,
+		[RECORD_LEAVE_IN] = 2,
 	};
 
 	return kind < RECORD_KINDS ? words[kind] : 0;
@@ -117,5 +125,39 @@ static inline uint64_t record_stack_word(uint32_t count, uint32_t root, uint32_t
 	return (uint64_t)count | (uint64_t)root << 16 | (uint64_t)(keep & 0x7fffffff) << 32 |
 	       (uint64_t)(states != 0) << 63;
 }
+
+/* Whether a LEAVE_AT or LEAVE_IN can say that. */
+static inline int record_fits_at(uint64_t address, uint32_t keep)
+{
+	return !(address >> 48) && (keep < RECORD_AT_KEEP_REST || keep == RECORD_KEEP_REST);
+}
+
+/* The first word of one that does; KEEP_REST ends in the same byte. */
+static inline uint64_t record_leave_at(uint64_t address, uint32_t keep, int state)
+{
+	return address << 16 | (keep & 0xff) << 8 | (state ? RECORD_LEAVE_IN : RECORD_LEAVE_AT);
+}
+
+/* The first word of the stack that a LEAVE_AT or LEAVE_IN stands for. */
+static inline uint64_t record_stack_at(uint64_t first_word)
+{
+	uint32_t keep = first_word >> 8 & 0xff;
+
+	if (keep == RECORD_AT_KEEP_REST)
+		keep = RECORD_KEEP_REST;
+	return record_stack_word(1, 0, keep, (first_word & 0x7f) == RECORD_LEAVE_IN);
+}
+
+/* The ends of runs without a time of their own. */
+static inline int record_is_untimed(unsigned kind)
+{
+	const uint32_t kinds = 1u << RECORD_LEAVE | 1u << RECORD_END | 1u << RECORD_END_ERROR |
+			       1u << RECORD_END_CANCELLED | 1u << RECORD_LEAVE_AT |
+			       1u << RECORD_LEAVE_IN;
+
+	/* Of a kind that does not exist either answer will do. */
+	return kinds >> kind % 32 & 1;
+}
+_Static_assert(RECORD_KINDS <= 32, "each kind has its bit");
 
 #endif /* ARENA_RECORD_H */

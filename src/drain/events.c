@@ -174,17 +174,6 @@ static inline const struct unweave_frame *end_run(struct stream *stream, struct 
 	return is_told(stream, task, RECORD_RESET_SUSPEND_STACKS) ? chain : NULL;
 }
 
-/* The ends of runs without a time of their own. */
-static inline bool is_untimed(uint32_t kind)
-{
-	const uint32_t kinds = 1u << RECORD_LEAVE | 1u << RECORD_END | 1u << RECORD_END_ERROR |
-			       1u << RECORD_END_CANCELLED;
-
-	/* Of a kind that does not exist either answer will do. */
-	return kinds >> kind % 32 & 1;
-}
-_Static_assert(RECORD_KINDS <= 32, "each kind has its bit");
-
 /* A run that ended without reading the clock: it ended when the next record says. */
 static inline void flush_leave(struct stream *stream, struct stream_shop *shop, uint16_t flags)
 {
@@ -427,7 +416,7 @@ static inline int decode(struct stream *stream, struct stream_shop *shop,
 {
 	uint64_t task;
 
-	if (is_untimed(record->kind)) {
+	if (record_is_untimed(record->kind)) {
 		decode_leave(stream, shop, record);
 		return 0;
 	}
@@ -492,7 +481,7 @@ static bool parse_batch(struct stream *stream, const struct stream_shop *shop)
  */
 static uint64_t due(const struct stream *stream, uint32_t kind, uint64_t ticks)
 {
-	if (is_untimed(kind) || kind == PARSE_SWITCH)
+	if (record_is_untimed(kind) || kind == PARSE_SWITCH)
 		return 0;
 	if (ticks > stream->words->copied)
 		ticks = stream->words->copied;
@@ -519,7 +508,7 @@ uint64_t events_due(const struct stream *stream)
 static uint64_t stamp_after(const struct stream_words *words)
 {
 	for (uint32_t i = words->decoded + 1; i < words->parsed; i++)
-		if (!is_untimed(words->batch[i].kind))
+		if (!record_is_untimed(words->batch[i].kind))
 			return words->batch[i].ticks;
 	return UINT64_MAX;
 }

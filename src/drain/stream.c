@@ -152,7 +152,7 @@ static void put_words(struct stream_shop *shop, struct stream_words *words)
 }
 
 /* Copies the words, then takes them by moving `taken`; false if the thread was quicker. */
-static bool take(const struct stream *stream, const struct stream_shop *shop, struct portion *p)
+static bool take(const struct stream *stream, struct stream_shop *shop, struct portion *p)
 {
 	struct stream_words *words = stream->words;
 
@@ -166,6 +166,7 @@ static bool take(const struct stream *stream, const struct stream_shop *shop, st
 						     memory_order_acq_rel, memory_order_acquire))
 		return false;
 	words->count = p->words;
+	shop->words += p->words;
 	if (p->sealed)
 		chunk_release(shop->attachment->control, shop->attachment->pool, p->index);
 	return true;
@@ -193,10 +194,10 @@ static int note_gap(struct stream *stream, struct stream_shop *shop, uint64_t nu
 static int begin_words(struct stream *stream, struct stream_shop *shop, const struct portion *p)
 {
 	const struct stream_words *words = stream->words;
-	uint64_t ticks = words->words[0] >> 8;
+	uint64_t first = words->words[0], ticks = record_ticks(first);
 
 	/* What is missing before the first record that we see is told at its time. */
-	if (!stream->time && words->count)
+	if (!stream->time && words->count && !record_is_untimed(first & 0x7f))
 		stream->time = ticks < words->copied ? ticks : words->copied;
 	return note_gap(stream, shop, position_word(p->position) ? 0 : p->first);
 }

@@ -219,6 +219,30 @@ static EMIT_COLD void suspend_head_slowly(unsigned kind, struct unweave_head *he
 	});
 }
 
+/* A stack of one frame; there is room for its three words. */
+static inline uint64_t *store_link(uint64_t *at, uint32_t keep, const struct unweave_link *link)
+{
+	emit_store(at, record_stack_word(1, 0, keep, link->state != 0));
+	emit_store(at + 1, link_address(link));
+	/* Without a state the word is not part of the record, and is written over. */
+	emit_store(at + 2, (uint32_t)link->state);
+	return at + 2 + (link->state != 0);
+}
+
+/* A LEAVE with one frame: all but always in the short form. */
+static inline uint64_t *store_leave(uint64_t *at, uint32_t keep, const struct unweave_link *link)
+{
+	uint64_t address = link_address(link);
+
+	if (emit_unlikely(!record_fits_at(address, keep))) {
+		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
+		return store_link(at + 1, keep, link);
+	}
+	emit_store(at, record_leave_at(address, keep, link->state != 0));
+	emit_store(at + 1, (uint32_t)link->state); /* as above */
+	return at + 1 + (link->state != 0);
+}
+
 /* The quick way is for one new frame, which is what a run mostly leaves behind. */
 void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
 		       struct unweave_head *head)
@@ -239,18 +263,15 @@ void emit_suspend_head(struct emit_thread *self, uint64_t gate, unsigned kind,
 			  !begin_leave(self, line, gate, 4, &at)))
 		return suspend_head_slowly(kind, head);
 	if (kind == RECORD_LEAVE) {
-		emit_store(at, record_first_word(RECORD_LEAVE | RECORD_WITH_STACK, 0));
 		table_leave(self, head->task, line->nest.resumed[depth]);
+		at = store_leave(at, keep, link);
 	} else {
 		end_run(self, line, depth, head->task,
 			stamp(at, RECORD_SUSPEND | RECORD_WITH_STACK));
+		at = store_link(at + 1, keep, link);
 	}
-	emit_store(at + 1, record_stack_word(1, 0, keep, link->state != 0));
-	emit_store(at + 2, link_address(link));
-	/* Without a state the word is not part of the record, and is written over. */
-	emit_store(at + 3, (uint32_t)link->state);
 	head_note_told(head, epoch);
-	end_at_depth(self, line, gate, at + 3 + (link->state != 0), depth, 0);
+	end_at_depth(self, line, gate, at, depth, 0);
 }
 
 static EMIT_COLD void complete_slowly(uint64_t task, enum unweave_status status)
