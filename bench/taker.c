@@ -66,12 +66,13 @@ static void take(struct taker *taker, struct attachment *attachment, struct reco
 	struct sampler *sampler = NULL;
 
 	while (atomic_load(&taker->state) == TAKER_READY) {
-		uint64_t pause = recorder_pause_ns(recorder), other;
+		uint64_t pause, other;
 
 		sampler = change_samples(taker, sampler, attachment, recorder);
 		recorder_pass(recorder);
 		if (sampler)
 			sampler_pass(sampler);
+		pause = recorder_pause_ns(recorder);
 		other = sampler ? sampler_pause_ns(sampler) : pause;
 		atomic_store(&taker->cpu_ns, bench_cpu_ns());
 		bench_sleep_us((other < pause ? other : pause) / 1000);

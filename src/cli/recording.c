@@ -46,9 +46,24 @@ static bool is_over(const struct recording *recording)
 	return totals.drain.program_ended || (most && totals.bytes >= most);
 }
 
+/* Each goes at its own pace: samples are few, and cannot wait for as long as events. */
+static int pass(struct recording *recording)
+{
+	int r = 0;
+
+	if (clock_monotonic() >= recording->due) {
+		r = recorder_pass(recording->recorder);
+		recording->due = clock_monotonic() + recorder_pause_ns(recording->recorder);
+	}
+	if (r >= 0 && recording->sampler)
+		r = sampler_pass(recording->sampler);
+	return r;
+}
+
 static void pause_between(const struct recording *recording)
 {
-	uint64_t pause = recorder_pause_ns(recording->recorder);
+	uint64_t now = clock_monotonic();
+	uint64_t pause = recording->due > now ? recording->due - now : 0;
 	uint64_t other = recording->sampler ? sampler_pause_ns(recording->sampler) : pause;
 	struct timespec time;
 
@@ -117,10 +132,8 @@ void recording_snapshot(struct recording *recording)
 static int loop(struct recording *recording)
 {
 	for (;;) {
-		int r = recorder_pass(recording->recorder);
+		int r = pass(recording);
 
-		if (r >= 0 && recording->sampler)
-			r = sampler_pass(recording->sampler);
 		if (r < 0)
 			return r;
 		look_after_snapshots(recording);

@@ -25,6 +25,7 @@ struct recording {
 	struct sampler *sampler; /* NULL: the program had ended already */
 	uint64_t started;
 	uint64_t ended;
+	uint64_t due;       /* the recorder's next pass */
 	uint32_t snapshots; /* that were begun */
 	bool asked;         /* for another one */
 	pid_t copy;         /* that writes one; 0: none */

@@ -20,6 +20,18 @@
 #define LIVENESS_NS NS_PER_S /* how often threads are looked after that say nothing */
 #define GRACE_NS 2000000     /* for threads that are inside a hook when the session ends */
 
+/*
+ * Between two passes. What a drain works with has left the caches by the time it comes back, so few
+ * large passes cost less than many small ones; but a program can be ten times as busy the moment
+ * after. So a pass is to find an eighth of the pool, and one that found next to nothing, and knows
+ * nothing of what comes, is followed by another one soon.
+ */
+#define PAUSE_LEAST_NS 1000000u
+#define PAUSE_IDLE_NS 20000000u
+#define PAUSE_MOST_NS 50000000u
+#define PAUSE_POOL_PART 8u
+#define PAUSE_IDLE_PART 64u /* of the pool: less is next to nothing */
+
 /* A line of the arena, as this drain knows it. */
 struct watch {
 	uint32_t serial; /* of the thread that it was seen with; 0: none */
@@ -41,7 +53,11 @@ struct drain {
 	uint32_t threads;      /* and the census, if it had anything to tell */
 	uint32_t sites_seen;   /* bytes of names that were told */
 	uint32_t chunks;       /* of the pool that may be in use */
+	uint32_t pool;         /* chunks that the session has; less if an earlier one had more */
 	uint64_t looked_after;
+	uint64_t passed;  /* when the last pass began */
+	uint64_t between; /* that and the one before it: ns */
+	uint64_t found;   /* words, in the last pass */
 	bool program_ended;
 	bool stopped;
 };
@@ -153,6 +169,7 @@ static int reserve_pool(struct drain *drain, const struct drain_options *options
 	drain->chunks = (uint32_t)chunks > have                ? (uint32_t)chunks
 			: have > drain->attachment->chunks_max ? drain->attachment->chunks_max
 							       : have;
+	drain->pool = (uint32_t)chunks;
 	recover_chunks(drain, drain->chunks);
 	atomic_store_explicit(&config->chunks, (uint32_t)chunks, memory_order_release);
 	return 0;
@@ -200,6 +217,7 @@ int drain_new(struct drain **ret, struct attachment *attachment,
 		return -ENOMEM;
 	drain->attachment = attachment;
 	drain->sink = *sink;
+	drain->passed = clock_monotonic();
 	drain->shop.attachment = attachment;
 	drain->shop.sink = sink->events;
 	drain->shop.sink_data = sink->data;
@@ -468,9 +486,25 @@ bool drain_has_census(const struct drain *drain)
 	return !census_is_over(&drain->census);
 }
 
+uint64_t drain_pause_ns(const struct drain *drain)
+{
+	uint64_t pool = (uint64_t)drain->pool * ARENA_CHUNK_WORDS;
+	uint64_t between = drain->between < NS_PER_S ? drain->between : NS_PER_S;
+	uint64_t pause;
+
+	if (drain_has_census(drain))
+		return PAUSE_LEAST_NS;
+	if (drain->found < pool / PAUSE_IDLE_PART)
+		return PAUSE_IDLE_NS;
+	pause = between * (pool / PAUSE_POOL_PART) / (drain->found + 1);
+	if (pause > PAUSE_MOST_NS)
+		return PAUSE_MOST_NS;
+	return pause > PAUSE_LEAST_NS ? pause : PAUSE_LEAST_NS;
+}
+
 static int pass(struct drain *drain, bool last)
 {
-	uint64_t now = clock_monotonic();
+	uint64_t now = clock_monotonic(), before = drain->shop.words;
 	bool look_after = now - drain->looked_after >= LIVENESS_NS;
 	bool gone;
 	int r;
@@ -488,6 +522,9 @@ static int pass(struct drain *drain, bool last)
 		r = visit_all(drain, gone, look_after, last);
 	if (gone)
 		drain->program_ended = true;
+	drain->between = now - drain->passed;
+	drain->passed = now;
+	drain->found = drain->shop.words - before;
 	return r;
 }
 

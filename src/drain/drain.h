@@ -74,6 +74,9 @@ int drain_pass(struct drain *drain);
 /* Whether there are tasks from before that were not told yet: passes without a pause help. */
 bool drain_has_census(const struct drain *drain);
 
+/* How long to wait before the next pass, by how much the last one found. */
+uint64_t drain_pause_ns(const struct drain *drain);
+
 /* Turns the session off, takes the rest, and leaves the arena in good order. */
 int drain_stop(struct drain *drain);
 

@@ -61,7 +61,6 @@ struct recorder {
 	uint64_t waits_ticks;    /* when that was */
 	uint64_t repeated_ns;    /* CLOCK_MONOTONIC_RAW of the last telling */
 	uint64_t repeated_bytes; /* of the file then */
-	uint64_t busy;           /* records that the last pass found */
 	uint32_t outlets;        /* that are open */
 	uint64_t unwritten;
 	uint64_t final_bytes;
@@ -511,7 +510,6 @@ int recorder_pass(struct recorder *recorder)
 	int taken = drain_pass(recorder->drain);
 
 	keep_up(recorder);
-	recorder->busy = taken > 0 ? (uint64_t)taken : 0;
 	return taken;
 }
 
@@ -522,11 +520,7 @@ bool recorder_has_census(const struct recorder *recorder)
 
 uint64_t recorder_pause_ns(const struct recorder *recorder)
 {
-	/*
-	 * The longer the pause, the less a pass costs for each record; but at a
-	 * million resumes a second the default pool is full in 200 ms.
-	 */
-	return recorder->busy > 100000 || drain_has_census(recorder->drain) ? 1000000 : 20000000;
+	return drain_pause_ns(recorder->drain);
 }
 
 int recorder_put(struct recorder *recorder, const struct block *block, const uint8_t *payload)

@@ -61,7 +61,7 @@ int recorder_pass(struct recorder *recorder);
 /* Whether there are tasks from before that were not told yet. */
 bool recorder_has_census(const struct recorder *recorder);
 
-/* How long to wait before the next pass, by how much the last one found. */
+/* How long to wait before the next pass; see drain_pause_ns(). */
 uint64_t recorder_pause_ns(const struct recorder *recorder);
 
 /*

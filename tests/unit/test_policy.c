@@ -498,6 +498,37 @@ static void the_buffers_are_no_larger_than_asked_for(void)
 	hand_end(&session);
 }
 
+/* Fills the buffers some ms after the last pass; returns how long to wait after the next. */
+static uint64_t pause_after(struct hand_session *session, long ms)
+{
+	pause_ms(ms);
+	emit_numbers(0, EVENTS);
+	CHECK(drain_pass(session->drain) > 0);
+	return drain_pause_ns(session->drain);
+}
+
+static void the_sooner_the_buffers_are_full_the_sooner_is_the_next_pass(void)
+{
+	const uint64_t ms = 1000000;
+	struct hand_session session;
+	uint64_t start, pause;
+
+	hand_begin(&session, UNWEAVE_POLICY_DROP);
+	do
+		CHECK(drain_pass(session.drain) >= 0);
+	while (drain_has_census(session.drain));
+	drain_pass(session.drain);
+	CHECK_EQ(drain_pause_ns(session.drain), 20 * ms);
+
+	start = clock_monotonic();
+	pause = pause_after(&session, 0);
+	CHECK(pause >= ms);
+	CHECK(pause <= (clock_monotonic() - start) / 4 + 2 * ms);
+	CHECK(pause_after(&session, 200) >= 20 * ms);
+	CHECK_EQ(pause_after(&session, 1000), 50 * ms);
+	hand_end(&session);
+}
+
 int main(void)
 {
 	RUN(dropping_counts_each_event_that_found_no_room);
@@ -511,6 +542,7 @@ int main(void)
 	RUN(a_waiting_thread_is_let_go_when_the_session_ends);
 	RUN(more_threads_than_chunks_lose_but_do_not_hang);
 	RUN(the_buffers_are_no_larger_than_asked_for);
+	RUN(the_sooner_the_buffers_are_full_the_sooner_is_the_next_pass);
 	collect_forget();
 	return check_done();
 }
