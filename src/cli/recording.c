@@ -46,12 +46,15 @@ static bool is_over(const struct recording *recording)
 	return totals.drain.program_ended || (most && totals.bytes >= most);
 }
 
-/* Each goes at its own pace: samples are few, and cannot wait for as long as events. */
+/*
+ * Each goes at its own pace: samples are few, and cannot wait for as long as events. Who waits for
+ * the end of the program waits for us too.
+ */
 static int pass(struct recording *recording)
 {
 	int r = 0;
 
-	if (clock_monotonic() >= recording->due) {
+	if (clock_monotonic() >= recording->due || !attach_is_alive(&recording->attachment)) {
 		r = recorder_pass(recording->recorder);
 		recording->due = clock_monotonic() + recorder_pause_ns(recording->recorder);
 	}
@@ -127,6 +130,7 @@ static void look_after_snapshots(struct recording *recording)
 void recording_snapshot(struct recording *recording)
 {
 	recording->asked = recording->plan->flight_bytes != 0;
+	recording->due = 0; /* with all that has happened by now */
 }
 
 static int loop(struct recording *recording)

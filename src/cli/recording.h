@@ -30,7 +30,7 @@ struct recording {
 	bool asked;         /* for another one */
 	pid_t copy;         /* that writes one; 0: none */
 
-	/* Called after each pass; true: it is enough. */
+	/* Called every few ms, after what was due; true: it is enough. */
 	bool (*each)(struct recording *recording, void *data);
 	void *data;
 };

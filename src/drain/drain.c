@@ -22,15 +22,15 @@
 
 /*
  * Between two passes. What a drain works with has left the caches by the time it comes back, so few
- * large passes cost less than many small ones; but a program can be ten times as busy the moment
- * after. So a pass is to find an eighth of the pool, and one that found next to nothing, and knows
- * nothing of what comes, is followed by another one soon.
+ * large passes cost less than many small ones; but a program can be much busier the moment after.
+ * So a pass is to find an eighth of the room full. One that found next to nothing knows nothing of
+ * what comes, and one that found no room left, of what came: they are followed by another one soon.
  */
 #define PAUSE_LEAST_NS 1000000u
 #define PAUSE_IDLE_NS 20000000u
 #define PAUSE_MOST_NS 50000000u
-#define PAUSE_POOL_PART 8u
-#define PAUSE_IDLE_PART 64u /* of the pool: less is next to nothing */
+#define PAUSE_ROOM_PART 8u
+#define PAUSE_IDLE_PART 64u /* of the room: less is next to nothing */
 
 /* A line of the arena, as this drain knows it. */
 struct watch {
@@ -57,7 +57,10 @@ struct drain {
 	uint64_t looked_after;
 	uint64_t passed;  /* when the last pass began */
 	uint64_t between; /* that and the one before it: ns */
-	uint64_t found;   /* words, in the last pass */
+	uint64_t found; /* by it, in words of the pool: those of chunks that it freed count in full
+			 */
+	bool was_lossy; /* there was no room for something */
+	uint64_t words, freed, lost; /* the shop's, after it */
 	bool program_ended;
 	bool stopped;
 };
@@ -486,25 +489,57 @@ bool drain_has_census(const struct drain *drain)
 	return !census_is_over(&drain->census);
 }
 
+/* Words in chunks that no thread holds. */
+static uint64_t free_room(const struct drain *drain)
+{
+	const struct arena_control *control = drain->attachment->control;
+	uint64_t chunks = 0;
+
+	for (uint32_t i = 0; i < drain->pool; i++) {
+		uint64_t hints =
+			atomic_load_explicit(&control->hints[i / 64], memory_order_relaxed);
+
+		chunks += hints >> i % 64 & 1;
+	}
+	return chunks * ARENA_CHUNK_WORDS;
+}
+
 uint64_t drain_pause_ns(const struct drain *drain)
 {
-	uint64_t pool = (uint64_t)drain->pool * ARENA_CHUNK_WORDS;
 	uint64_t between = drain->between < NS_PER_S ? drain->between : NS_PER_S;
-	uint64_t pause;
+	uint64_t room = free_room(drain), pause;
 
-	if (drain_has_census(drain))
+	if (drain_has_census(drain) || drain->was_lossy)
 		return PAUSE_LEAST_NS;
-	if (drain->found < pool / PAUSE_IDLE_PART)
+	if (!drain->found || drain->found < room / PAUSE_IDLE_PART)
 		return PAUSE_IDLE_NS;
-	pause = between * (pool / PAUSE_POOL_PART) / (drain->found + 1);
+	if (drain->found >= room / 4 * 3)
+		return PAUSE_LEAST_NS;
+	pause = between * (room / PAUSE_ROOM_PART) / drain->found;
 	if (pause > PAUSE_MOST_NS)
 		return PAUSE_MOST_NS;
 	return pause > PAUSE_LEAST_NS ? pause : PAUSE_LEAST_NS;
 }
 
+/* What the next pause goes by. */
+static void note_pass(struct drain *drain, uint64_t began)
+{
+	const struct stream_shop *shop = &drain->shop;
+	uint64_t words = shop->words - drain->words;
+	uint64_t freed = (shop->freed - drain->freed) * ARENA_CHUNK_WORDS;
+
+	drain->found = words > freed ? words : freed;
+	drain->was_lossy = shop->lost > drain->lost;
+	drain->between = began - drain->passed;
+	drain->passed = began;
+	drain->words = shop->words;
+	drain->freed = shop->freed;
+	drain->lost = shop->lost;
+}
+
 static int pass(struct drain *drain, bool last)
 {
-	uint64_t now = clock_monotonic(), before = drain->shop.words;
+	uint64_t now = clock_monotonic();
 	bool look_after = now - drain->looked_after >= LIVENESS_NS;
 	bool gone;
 	int r;
@@ -522,9 +557,7 @@ static int pass(struct drain *drain, bool last)
 		r = visit_all(drain, gone, look_after, last);
 	if (gone)
 		drain->program_ended = true;
-	drain->between = now - drain->passed;
-	drain->passed = now;
-	drain->found = drain->shop.words - before;
+	note_pass(drain, now);
 	return r;
 }
 

@@ -22,7 +22,7 @@ static inline bool follow_is_usual(const struct stream_shop *shop, const struct 
 static inline const struct unweave_frame *
 follow_push(struct stream_shop *shop, const struct unweave_frame *old, const uint64_t *stack)
 {
-	int32_t state = *stack >> 63 ? *(const int32_t *)(stack + 2) : 0;
+	int32_t state = *stack >> 63 ? (int32_t)stack[2] : 0;
 
 	return stacks_push(shop->stacks, old->awaiter, stack[1], state, UNWEAVE_FRAME_CODE);
 }

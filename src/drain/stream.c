@@ -151,6 +151,12 @@ static void put_words(struct stream_shop *shop, struct stream_words *words)
 	shop->spare = words;
 }
 
+static void release(struct stream_shop *shop, uint32_t chunk)
+{
+	chunk_release(shop->attachment->control, shop->attachment->pool, chunk);
+	shop->freed++;
+}
+
 /* Copies the words, then takes them by moving `taken`; false if the thread was quicker. */
 static bool take(const struct stream *stream, struct stream_shop *shop, struct portion *p)
 {
@@ -168,7 +174,7 @@ static bool take(const struct stream *stream, struct stream_shop *shop, struct p
 	words->count = p->words;
 	shop->words += p->words;
 	if (p->sealed)
-		chunk_release(shop->attachment->control, shop->attachment->pool, p->index);
+		release(shop, p->index);
 	return true;
 }
 
@@ -362,7 +368,7 @@ static void release_rest(struct stream *stream, struct stream_shop *shop)
 		    chunk_owner(position_number(position), stream->line, stream->index))
 			break;
 		position = atomic_load(&chunk->next);
-		chunk_release(shop->attachment->control, shop->attachment->pool, index);
+		release(shop, index);
 	}
 }
 

@@ -48,6 +48,7 @@ struct stream_shop {
 	char text[RECORD_NAME_MAX + 1]; /* of the name among them */
 	uint64_t records;               /* taken */
 	uint64_t words;                 /* copied from chunks */
+	uint64_t freed;                 /* chunks that are free again */
 	uint64_t lost;                  /* records that are missing, by any cause */
 	bool omitting;    /* some chain has frames left out: it is longer than its depth */
 	uint64_t damaged; /* chunks and records that made no sense */

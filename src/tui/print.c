@@ -32,11 +32,12 @@ static int advance(struct top *top)
 	int r = 0;
 
 	for (uint64_t now = term_now(); r >= 0 && !ends_came() && now < until; now = term_now()) {
-		uint64_t pause = watch_pause_ns(top->watch);
+		uint64_t pause;
 
 		r = top_pass(top);
 		if (r < 0 || watch_has_ended(top->watch))
 			break;
+		pause = watch_pause_ns(top->watch);
 		sleep_ns(pause < until - now ? pause : until - now);
 	}
 	return r < 0 ? r : top_refresh(top);

@@ -369,9 +369,9 @@ struct hand_session {
 	struct drain *drain;
 };
 
-static void hand_begin(struct hand_session *session, enum unweave_policy policy)
+static void hand_begin_with(struct hand_session *session, enum unweave_policy policy, size_t bytes)
 {
-	struct drain_options options = {.policy = policy, .buffer_bytes = TINY};
+	struct drain_options options = {.policy = policy, .buffer_bytes = bytes};
 	struct drain_sink sink = {.thread = note_no_thread,
 				  .site = note_no_site,
 				  .events = take_nothing,
@@ -381,6 +381,11 @@ static void hand_begin(struct hand_session *session, enum unweave_policy policy)
 	CHECK_EQ(attach_own(&session->attachment, emit_process.control, place_file(), NULL), 0);
 	CHECK_EQ(attach_lock(&session->attachment, NULL), 0);
 	CHECK_EQ(drain_new(&session->drain, &session->attachment, &options, &sink, NULL), 0);
+}
+
+static void hand_begin(struct hand_session *session, enum unweave_policy policy)
+{
+	hand_begin_with(session, policy, TINY);
 }
 
 static void hand_end(struct hand_session *session)
@@ -498,12 +503,14 @@ static void the_buffers_are_no_larger_than_asked_for(void)
 	hand_end(&session);
 }
 
-/* Fills the buffers some ms after the last pass; returns how long to wait after the next. */
-static uint64_t pause_after(struct hand_session *session, long ms)
+#define ROOM 32u /* chunks */
+
+/* Fills so many chunks some ms after the last pass; returns how long to wait after the next. */
+static uint64_t pause_after(struct hand_session *session, uint32_t chunks, long ms)
 {
 	pause_ms(ms);
-	emit_numbers(0, EVENTS);
-	CHECK(drain_pass(session->drain) > 0);
+	emit_numbers(0, chunks * (uint32_t)ARENA_CHUNK_WORDS / 2);
+	CHECK(drain_pass(session->drain) >= 0);
 	return drain_pause_ns(session->drain);
 }
 
@@ -513,20 +520,53 @@ static void the_sooner_the_buffers_are_full_the_sooner_is_the_next_pass(void)
 	struct hand_session session;
 	uint64_t start, pause;
 
-	hand_begin(&session, UNWEAVE_POLICY_DROP);
+	hand_begin_with(&session, UNWEAVE_POLICY_DROP, ROOM * ARENA_CHUNK_BYTES);
 	do
 		CHECK(drain_pass(session.drain) >= 0);
 	while (drain_has_census(session.drain));
-	drain_pass(session.drain);
-	CHECK_EQ(drain_pause_ns(session.drain), 20 * ms);
-
+	CHECK_EQ(pause_after(&session, 0, 0), 20 * ms);
+	CHECK_EQ(pause_after(&session, ROOM / 8, 500), 50 * ms);
 	start = clock_monotonic();
-	pause = pause_after(&session, 0);
-	CHECK(pause >= ms);
-	CHECK(pause <= (clock_monotonic() - start) / 4 + 2 * ms);
-	CHECK(pause_after(&session, 200) >= 20 * ms);
-	CHECK_EQ(pause_after(&session, 1000), 50 * ms);
+	pause = pause_after(&session, ROOM / 2, 40);
+	CHECK(pause >= 5 * ms);
+	CHECK(pause <= (clock_monotonic() - start) / 3 + ms);
+	/* However long that took. */
+	CHECK_EQ(pause_after(&session, ROOM - 2, 500), ms);
+	CHECK_EQ(pause_after(&session, 2 * ROOM, 500), ms);
+	CHECK_EQ(pause_after(&session, 0, 0), 20 * ms);
 	hand_end(&session);
+}
+
+static void *fill_a_chunk_and_wait(void *data)
+{
+	emit_numbers(0, 10);
+	pthread_barrier_wait(data);
+	pthread_barrier_wait(data);
+	return NULL;
+}
+
+/* Threads that are silent hold a chunk each: what is left is soon full. */
+static void chunks_that_threads_hold_are_no_room(void)
+{
+	pthread_t threads[ROOM - 3];
+	struct hand_session session;
+	pthread_barrier_t barrier;
+
+	pthread_barrier_init(&barrier, NULL, ROOM - 2);
+	hand_begin_with(&session, UNWEAVE_POLICY_DROP, ROOM * ARENA_CHUNK_BYTES);
+	for (uint32_t i = 0; i < ROOM - 3; i++)
+		pthread_create(&threads[i], NULL, fill_a_chunk_and_wait, &barrier);
+	pthread_barrier_wait(&barrier);
+	do
+		CHECK(drain_pass(session.drain) >= 0);
+	while (drain_has_census(session.drain));
+	CHECK_EQ(pause_after(&session, 0, 0), 20 * UINT64_C(1000000));
+	CHECK_EQ(pause_after(&session, 2, 500), 1000000);
+	pthread_barrier_wait(&barrier);
+	for (uint32_t i = 0; i < ROOM - 3; i++)
+		pthread_join(threads[i], NULL);
+	hand_end(&session);
+	pthread_barrier_destroy(&barrier);
 }
 
 int main(void)
@@ -543,6 +583,7 @@ int main(void)
 	RUN(more_threads_than_chunks_lose_but_do_not_hang);
 	RUN(the_buffers_are_no_larger_than_asked_for);
 	RUN(the_sooner_the_buffers_are_full_the_sooner_is_the_next_pass);
+	RUN(chunks_that_threads_hold_are_no_room);
 	collect_forget();
 	return check_done();
 }
