@@ -8,6 +8,8 @@
  *     rest N MS         so does the rest of the program, and so many threads that never do more
  *     keep N            makes so many tasks that never run
  *     call              arms a callback, and calls it
+ *     ask N             so many times: names a task, and at once sends SIGUSR2 to the process
+ *                       whose pid is in the file `asked`, once it is there
  *     doze N MS         runs a task so many times, which works and then sleeps for so long
  *     nap N MS          runs two tasks so many times, each of which sleeps for so long, or until
  *                       a signal comes: one in nanosleep(), one in poll()
@@ -366,6 +368,35 @@ static void keep(int count)
 		unweave_task_new(UNWEAVE_SITE("kept"), UNWEAVE_MODEL_CHAIN, 0, NULL);
 }
 
+static int asked_pid(void)
+{
+	FILE *file;
+	int pid = 0;
+
+	while (!(file = fopen("asked", "r")))
+		sleep_ms(10);
+	if (fscanf(file, "%d", &pid) != 1)
+		exit(94);
+	fclose(file);
+	return pid;
+}
+
+/* At no particular time between two passes of a recorder. */
+static void ask(int count)
+{
+	uint64_t task = unweave_task_new(UNWEAVE_SITE("asks"), UNWEAVE_MODEL_CHAIN, 0, NULL);
+	int pid = asked_pid();
+	char name[32];
+
+	for (int i = 1; i <= count; i++) {
+		sleep_ms(250 + i * 7 % 20);
+		snprintf(name, sizeof(name), "request %d.", i);
+		unweave_task_name(task, name);
+		kill(pid, SIGUSR2);
+	}
+	sleep_ms(250);
+}
+
 static int answer(struct unweave_link *none, void *context)
 {
 	(void)none;
@@ -416,6 +447,8 @@ static int obey(char **argument)
 		exchange(number(argument));
 	else if (strcmp(verb, "keep") == 0)
 		keep(number(argument));
+	else if (strcmp(verb, "ask") == 0)
+		ask(number(argument));
 	else if (strcmp(verb, "doze") == 0)
 		return doze(number(argument), number(argument + 1)), 3;
 	else if (strcmp(verb, "rest") == 0)
