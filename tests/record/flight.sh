@@ -29,26 +29,32 @@ keeps_so_much()
 		[ "$(events t.unw)" -gt 100000 ]
 }
 
+# fly VERB...: starts the subject, as `pid`, and a recorder of it, as `recorder`.
+fly()
+{
+	rm -f ./*.unw
+	"$subject" "$@" &
+	pid=$!
+	wait_for_arena "$pid" || return 1
+	"$unweave" record --flight 10s -o t.unw -p "$pid" 2>words &
+	recorder=$!
+}
+
 writes_when_asked()
 {
 	local pid recorder
-	rm -f ./*.unw
-	"$subject" work 60000 &
-	pid=$!
-	wait_for_arena $pid || return 1
-	"$unweave" record --flight 10s -o t.unw -p $pid 2>words &
-	recorder=$!
+	fly work 60000 || return 1
 	for wanted in t-1.unw t-2.unw; do
 		sleep 0.4
-		kill -USR2 $recorder
+		kill -USR2 "$recorder"
 		for _ in $(seq 200); do
 			grep -q "$wanted: the last" words && break
 			sleep 0.05
 		done
 	done
 	sleep 0.4
-	{ kill -KILL $pid && wait $pid; } 2>/dev/null
-	wait $recorder && cat words && all_is_well && [ "$(events t-1.unw)" -gt 0 ] &&
+	{ kill -KILL "$pid" && wait "$pid"; } 2>/dev/null
+	wait "$recorder" && cat words && all_is_well && [ "$(events t-1.unw)" -gt 0 ] &&
 		[ "$(events t-2.unw)" -gt "$(events t-1.unw)" ] &&
 		[ "$(events t.unw)" -gt "$(events t-2.unw)" ] && [ "$(count t-1.unw samples)" -gt 0 ]
 }
@@ -67,14 +73,10 @@ asks_all_that_it_follows()
 
 has_all_up_to_then()
 {
-	local pid i
-	rm -f ./*.unw
-	"$subject" ask 12 &
-	pid=$!
-	wait_for_arena $pid || return 1
-	"$unweave" record --flight 10s -o t.unw -p $pid 2>words &
+	local pid recorder i
+	fly ask 12 || return 1
 	sleep 0.3
-	echo $! >asked.new && mv asked.new asked
+	echo "$recorder" >asked.new && mv asked.new asked
 	wait && cat words && all_is_well && [ -e t-8.unw ] || return 1
 	for i in $(seq 12); do
 		# A machine that is too slow may write one for two that asked.

@@ -133,21 +133,21 @@ static void put_another(struct script *script)
 	case 0:
 		put_create(script, draw_task());
 		break;
-	case 11:
-		put_head(script, RECORD_SUSPEND_TASK | RECORD_WITH_STACK);
-		put(script, draw_task());
-		put_stack(script);
-		break;
-	case 2:
+	case 1:
 		put_head(script, RECORD_NAME);
 		put(script, draw_task());
 		put(script, 5);
 		put(script, draw());
 		break;
-	case 3:
+	case 2:
 		script->depth = 0;
 		put_head(script, RECORD_RESET);
 		put(script, script->orderly || draw() % 4 ? EVERYTHING : draw() & 0xff);
+		break;
+	case 11:
+		put_head(script, RECORD_SUSPEND_TASK | RECORD_WITH_STACK);
+		put(script, draw_task());
+		put_stack(script);
 		break;
 	default:
 		put_head(script, kind);
@@ -219,17 +219,26 @@ static void hearing_begin(struct hearing *hearing)
 	hearing->stream.words->copied = UINT64_MAX;
 }
 
-/* The records from one to before another, at hand together; some of them are due at a time. */
-static void hear_records(struct hearing *hearing, const struct script *script, uint32_t from,
-			 uint32_t to, uint64_t step)
+/* Has the records from one to before another at hand together. */
+static void have_records(struct hearing *hearing, const struct script *script, uint32_t from,
+			 uint32_t to)
 {
 	struct stream_words *words = hearing->stream.words;
 	uint32_t end = to < script->records ? script->starts[to] : script->count;
-	uint64_t limit = step ? hearing->stream.time : UINT64_MAX;
 
 	words->count = end - script->starts[from];
 	words->at = words->parsed = words->decoded = 0;
 	memcpy(words->words, script->words + script->starts[from], words->count * sizeof(uint64_t));
+}
+
+/* All of those; with a step, some of them are due at a time. */
+static void hear_records(struct hearing *hearing, const struct script *script, uint32_t from,
+			 uint32_t to, uint64_t step)
+{
+	struct stream_words *words = hearing->stream.words;
+	uint64_t limit = step ? hearing->stream.time : UINT64_MAX;
+
+	have_records(hearing, script, from, to);
 	while (stream_words_left(words)) {
 		CHECK_EQ(events_decode(&hearing->stream, &hearing->shop, limit), 0);
 		CHECK(hearing->stream.time <= limit);
@@ -284,7 +293,6 @@ static void records_together_mean_what_they_do_one_by_one(void)
 		hearing_end(&in_steps);
 		check_same(&together, &in_steps, seed);
 
-		CHECK(strstr(together.text, "\n") != NULL);
 		free(together.text);
 		free(apart.text);
 		free(in_steps.text);
@@ -332,7 +340,7 @@ static void after_a_switch_one_task_runs_and_the_other_waits(void)
 	free(hearing.text);
 }
 
-/* On another thread, which is to be heard first: but it waits for nobody that the run has ended. */
+/* It runs on another thread, which is to be heard first; but this thread's run is over at once. */
 static void a_switch_to_a_task_that_still_runs_ends_the_one_run_only(void)
 {
 	static struct script script;
@@ -343,9 +351,7 @@ static void a_switch_to_a_task_that_still_runs_ends_the_one_run_only(void)
 	words = hearing.stream.words;
 	chains_find(&hearing.shop.chains, 4)->chain |= CHAIN_RUNS;
 	hearing.shop.horizon = UINT64_MAX;
-	words->count = script.count - script.starts[1];
-	words->at = words->parsed = words->decoded = 0;
-	memcpy(words->words, script.words + script.starts[1], words->count * sizeof(uint64_t));
+	have_records(&hearing, &script, 1, 2);
 	CHECK_EQ(events_decode(&hearing.stream, &hearing.shop, script.ticks), 0);
 	CHECK(stream_words_left(words));
 	CHECK_EQ(hearing.stream.depth, 0);
