@@ -11,8 +11,8 @@
 #define TEXT_MOST 4096u
 #define LOSS_CAUSES (UNWEAVE_LOSS_DAMAGE + 1)
 #define DELTA_BITS 60u /* of time, in the head of an event */
-/* Events between the look at a task and its turn: memory has answered by then, and a processor
- * does not wait for more lines at once. */
+/* Events between the request for what is known of a task and its turn: enough for memory to answer,
+ * and not more lines than a processor can wait for at once. */
 #define AHEAD 32u
 /* The reader adds this flag to all of an aside stream; it is not stored. */
 #define FLAGS_STORED (0xffffu & ~UNWEAVE_EVENT_ASIDE)
@@ -544,8 +544,9 @@ static inline bool is_switch(const struct encoder *encoder, const struct unweave
 #define SWITCH_MOST (5 * VARINT_MOST)
 
 /*
- * A SWITCH between tasks whose chains the reader knows, as most are: what add() would write.
- * Returns false, and has written nothing, if it is another one.
+ * A SWITCH between tasks whose chains the reader knows, as most are, even if it does not know the
+ * next task yet: what add() would write. Returns false, and has written nothing, if it is another
+ * one.
  */
 static inline bool add_quick_switch(struct encoder *encoder, const struct unweave_event *suspend,
 				    const struct unweave_event *resume)
@@ -571,7 +572,7 @@ static inline bool add_quick_switch(struct encoder *encoder, const struct unweav
 		next = mentions_add(&told->tasks, resume->task);
 		if (!next)
 			return false;
-		left = mentions_find(&told->tasks, suspend->task);
+		left = mentions_find(&told->tasks, suspend->task); /* it may have moved */
 	} else if (next == left || next->chain != resume->stack) {
 		return false;
 	}
